@@ -1,6 +1,6 @@
 // A session with a running world, with the concepts and names of the C++ client
 // (client/cpp/client.h).
-import { encode_batch, timed_batch } from './batch.js';
+import { timed_batch } from './batch.js';
 import type { BatchPlan, Row } from './batch.js';
 import { hash64, view_of } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
@@ -18,8 +18,6 @@ import {
   Rename,
   Reparent,
   Set as SetMessage,
-  SetField,
-  SetFieldIf,
   SetMode,
   Spawn,
 } from './muster.js';
@@ -33,6 +31,7 @@ import {
   FollowMore,
   Found,
   GetClock,
+  GetHistory,
   GetSchema,
   GetTemplate,
   GetText,
@@ -52,14 +51,16 @@ import {
   Watching,
   Welcome,
 } from './session.js';
-import type { ClockState, Durable, Fault, Granted, QuestionKey } from './session.js';
+import type { ClockState, Durable, Fault, Granted, History, QuestionKey } from './session.js';
+import { encode_part, encode_steps } from './step.js';
+import type { FieldEdit, StepOptions, StepPart } from './step.js';
 import type { ByteStream } from './stream.js';
 import { Texts } from './texts.js';
 import { place_of } from './type_table.js';
 import type { TypeTable } from './type_table.js';
 import { id_text, nil } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
-import { default_bytes, read_place, write_place } from './values.js';
+import { read_place } from './values.js';
 import type { StructValue } from './values.js';
 import type { OpenWatch, WatchChange, WatchHandlers } from './watches.js';
 
@@ -67,7 +68,6 @@ const protocol_newest = 1;
 const protocol_oldest = 1;
 const grant_count = 256;
 const unsent_bytes_max = 1 << 20;
-const field_bytes_max = 64;
 
 export interface ClientOptions {
   token?: string;
@@ -95,16 +95,6 @@ export interface ShownEntity {
   components: Record<string, StructValue>;
 }
 
-/** One part of a component of an entity, named as in set_field. */
-export interface FieldEdit {
-  entity: Entity;
-  component: TypeRef<never> | TypeRef;
-  path: string;
-  value: unknown;
-  /** Refuses the edit if the field does not have this value. */
-  expected?: unknown;
-}
-
 /**
  * Every call fails with a ClientError: `lost` after the connection has ended, `refused` with the
  * server's sentence. Calls may run concurrently. Creates keep their relative order, and so do other
@@ -114,6 +104,8 @@ export class Client {
   private readonly texts: Texts;
   private grant: Granted = { first: 0, count: 0 };
   private granting: Promise<void> | null = null;
+  // Begins at random, because steps of an earlier session may be in the same history.
+  private gesture = BigInt(Math.floor(Math.random() * 2 ** 48));
 
   private constructor(
     private readonly connection: Connection,
@@ -251,10 +243,9 @@ export class Client {
     }
   }
   /** Sends the batch after the world knows the texts that it refers to. */
-  private send<T>(plan: BatchPlan, send: (batch: Uint8Array) => Promise<T>): Promise<T> {
-    if (plan.type.remote === 'none') throw mistaken(`${plan.type.name} may not be sent from outside`);
+  private send<T>(part: StepPart, send: (batch: Uint8Array) => Promise<T>): Promise<T> {
     const texts = new Set<string>();
-    const batch = encode_batch(plan, (text) => texts.add(text));
+    const batch = encode_part(this.types, part, (text) => texts.add(text));
     return this.texts.before(texts, () => send(batch));
   }
   private plan(target: Target, ref: TypeRef<never> | TypeRef, value: unknown): BatchPlan {
@@ -267,6 +258,40 @@ export class Client {
     if (Array.isArray(target)) return { kind: 'shared', type, targets: target as Entity[], value };
     return { kind: 'each', type, messages: [{ target: target as Entity, value }] };
   }
+
+  // --- steps, which undo takes back as a whole
+
+  /**
+   * Sends several batches as one Step, which the world applies or refuses as a whole. If they do
+   * not fit into one frame, sends several Steps of one gesture, one after another. If one of these
+   * is refused, the earlier ones stay applied. Returns the last sequence, and sums of the counts.
+   */
+  async push_step(parts: readonly StepPart[], options: StepOptions = {}): Promise<Acknowledged> {
+    const texts = new Set<string>();
+    const { frame_bytes_max } = this.welcome;
+    const new_gesture = (): bigint => this.next_gesture();
+    const steps = encode_steps(this.types, parts, options, frame_bytes_max, new_gesture, (text) => texts.add(text));
+    let all = await this.texts.before(texts, () => this.push_batch(steps[0]));
+    for (const step of steps.slice(1)) {
+      const ack = await this.push_batch(step);
+      const [handled, unhandled, dead] = [all.handled + ack.handled, all.unhandled + ack.unhandled, all.dead + ack.dead];
+      all = { ...ack, handled, unhandled, dead };
+    }
+    return all;
+  }
+  /** Returns a number for steps that belong together, such as those of a drag. */
+  next_gesture(): bigint {
+    return ++this.gesture;
+  }
+  /**
+   * Returns the counts of the steps that this user can undo and redo, and the first `limit` of
+   * these steps. Until the session ends, `told` is then called with the same after each change.
+   */
+  follow_history(limit: number, told: (history: History) => void): Promise<History> {
+    this.connection.on_history(told);
+    return this.ask(GetHistory, { limit, follow: 1 });
+  }
+
   // --- edits
 
   /** Returns the next id granted to this session. Requests more ids if none is left. */
@@ -300,11 +325,22 @@ export class Client {
    * has no name. `clash` determines what happens if a sibling has the name.
    */
   async spawn(template: string, parent: Entity, name = '', clash: NameClash = NameClash.suffix): Promise<Entity> {
+    const plan = await this.plan_spawn(template, parent, name, clash);
+    await this.push_plan(plan);
+    return plan.targets[0];
+  }
+  /** Prepares a spawn for push_plan or push_step. The first target is the root. */
+  async plan_spawn(
+    template: string,
+    parent: Entity,
+    name = '',
+    clash: NameClash = NameClash.suffix,
+  ): Promise<BatchPlan & { kind: 'shared' }> {
     const nodes = (await this.ask(GetTemplate, { name: template })).nodes.length;
     const targets: Entity[] = [];
     while (targets.length < nodes) targets.push(await this.next_id());
-    await this.push(targets, Spawn, { what: template, parent, name, clash });
-    return targets[0];
+    const type = this.types.get(Spawn as TypeKey<never>);
+    return { kind: 'shared', type, targets, value: { what: template, parent, name, clash } };
   }
   destroy(entity: Entity): Promise<Acknowledged> {
     return this.push(entity, Destroy, {});
@@ -324,8 +360,7 @@ export class Client {
    * 'slots[2].count', or a whole array or struct.
    */
   async set_field(entity: Entity, component: TypeRef<never> | TypeRef, path: string, value: unknown): Promise<Acknowledged> {
-    const texts = new Set<string>();
-    return this.push_field(texts, entity, SetField, this.field_message(component as TypeRef, path, value, texts));
+    return this.set_fields([{ entity, component, path, value }]);
   }
   /**
    * Like set_field, but refused unless the field has the value `expected`. fault_value(error.fault)
@@ -338,30 +373,15 @@ export class Client {
     value: unknown,
     expected: unknown,
   ): Promise<Acknowledged> {
-    const texts = new Set<string>();
-    const set = this.field_message(component as TypeRef, path, value, texts);
-    const { value: bytes } = this.field_message(component as TypeRef, path, expected, texts);
-    return this.push_field(texts, entity, SetFieldIf, { set, expected: bytes });
+    if (expected === undefined) throw mistaken(`${path}: an expected value is missing`);
+    return this.set_fields([{ entity, component, path, value, expected }]);
   }
   /**
    * Writes many fields in one batch, in order. Either all of the edits have `expected`, or none. A
    * refused edit does not affect the others.
    */
   async set_fields(edits: readonly FieldEdit[]): Promise<Acknowledged> {
-    const texts = new Set<string>();
-    const is_conditional = edits.some((edit) => edit.expected !== undefined);
-    const messages = edits.map(({ entity, component, path, value, expected }) => {
-      const set = this.field_message(component as TypeRef, path, value, texts);
-      if (!is_conditional) return { target: entity, value: set };
-      if (expected === undefined) throw mistaken(`${path}: either all of these edits have an expected value, or none of them`);
-      return {
-        target: entity,
-        value: { set, expected: this.field_message(component as TypeRef, path, expected, texts).value },
-      };
-    });
-    const type = this.types.get((is_conditional ? SetFieldIf : SetField) as TypeKey<never>);
-    const batch = encode_batch({ kind: 'each', type, messages });
-    return this.texts.before(texts, () => this.push_batch(batch));
+    return this.send({ kind: 'fields', edits }, (batch) => this.push_batch(batch));
   }
   reparent(entity: Entity, parent: Entity, before: Entity = nil): Promise<Acknowledged> {
     return this.push(entity, Reparent, { parent, before });
@@ -391,26 +411,6 @@ export class Client {
     const rows: Row[] = given.map(([type, row]) => ({ type: this.types.component(type), value: row }));
     const type = this.types.get(message as TypeKey<never>);
     return this.push_plan({ kind: 'each', type, messages: [{ target, value, ...(rows.length > 0 && { rows }) }] });
-  }
-  private push_field<T>(texts: Set<string>, target: Entity, key: TypeKey<T>, value: Init<NoInfer<T>>): Promise<Acknowledged> {
-    const type = this.types.get(key as TypeKey<never>);
-    const batch = encode_batch({ kind: 'each', type, messages: [{ target, value }] });
-    return this.texts.before(texts, () => this.push_batch(batch));
-  }
-  private field_message(component: TypeRef, path: string, value: unknown, texts: Set<string>): SetField {
-    const type = this.types.component(component);
-    const place = place_of(type, path);
-    if (place.size > field_bytes_max)
-      throw mistaken(
-        `${type.name}.${path} has ${place.size} bytes; at most ${field_bytes_max} can be set at once: name a part of it`,
-      );
-    // Begin with the component's defaults. A partially given struct keeps them, as in a whole
-    // component.
-    const whole = default_bytes(type).slice();
-    write_place(place, view_of(whole), 0, value, `${type.name}.${path}`, (text) => texts.add(text));
-    const bytes = new Array<number>(field_bytes_max).fill(0);
-    for (let i = 0; i < place.size; ++i) bytes[i] = whole[place.offset + i];
-    return { component: type.id, field: place.id, bytes: place.size, reserved: 0, value: bytes };
   }
 
   // --- questions

@@ -5,7 +5,7 @@ import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Envelope, Frame } from './frame.js';
-import { Ack, ClockState, Credit, Durable, Fault, Heartbeat, Schema, schema as session_schema } from './session.js';
+import { Ack, ClockState, Credit, Durable, Fault, Heartbeat, History, Schema, schema as session_schema } from './session.js';
 import type { Welcome } from './session.js';
 import { InternText } from './muster.js';
 import type { ByteStream } from './stream.js';
@@ -83,6 +83,7 @@ export class Connection {
   private readonly listeners = new Map<bigint, Listener>();
   private readonly clock_listeners: ((state: ClockState) => void)[] = [];
   private readonly durable_listeners = new Set<(state: Durable) => void>();
+  private readonly history_listeners: ((history: History) => void)[] = [];
   private readonly types_listeners: (() => void)[] = [];
   private last_request = 0n;
   private error: ClientError | null = null;
@@ -233,6 +234,10 @@ export class Connection {
     this.durable_listeners.add(told);
     return () => this.durable_listeners.delete(told);
   }
+  /** Adds a callback for each unrequested History. */
+  on_history(told: (history: History) => void): void {
+    this.history_listeners.push(told);
+  }
   /** Adds a callback for new types. */
   on_types(told: () => void): void {
     this.types_listeners.push(told);
@@ -319,6 +324,12 @@ export class Connection {
         if (request !== 0n) return false;
         const state = answer_of(received, Durable);
         for (const told of [...this.durable_listeners]) guarded(() => told(state));
+        return true;
+      }
+      case History.id: {
+        if (request !== 0n) return false;
+        const history = answer_of(received, History);
+        for (const told of this.history_listeners) guarded(() => told(history));
         return true;
       }
       case Ack.id:

@@ -4,7 +4,7 @@
 //   node_stream.ts ─ connection.ts ─ client.ts ─ replica.ts      bytes (web_stream.ts in browsers), frames
 //                    frame.ts        texts.ts   replica_copy.ts  and answers, calls, a copy that follows
 //                                    handlers.ts
-//                    batch.ts ─ values.ts, tables.ts             batches; structs and FlatBuffers as objects
+//                    step.ts ─ batch.ts ─ values.ts, tables.ts   steps; batches; structs and FlatBuffers as objects
 //                    type_table.ts ─ schema_loader.ts            descriptors, from binary schemas
 //
 // The structure of a batch is checked when it arrives, so reads stay within it; values are decoded
@@ -13,7 +13,7 @@ export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './bat
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';
 export { Client } from './client.js';
-export type { ClientOptions, FieldEdit, RowOf, RowsOf, ShownEntity, Target } from './client.js';
+export type { ClientOptions, RowOf, RowsOf, ShownEntity, Target } from './client.js';
 export { ClientError } from './client_error.js';
 export type { ErrorKind } from './client_error.js';
 export { answer_of } from './connection.js';
@@ -29,6 +29,8 @@ export type { ReplicaListeners, ReplicaScope } from './replica.js';
 export type { PackedChanges, ReplicaColumn } from './replica_column.js';
 export type { ReplicaChanges, ReplicaEntity } from './replica_copy.js';
 export * as session from './session.js';
+export { batches_of } from './step.js';
+export type { FieldEdit, StepOptions, StepPart } from './step.js';
 export type { ByteStream } from './stream.js';
 export { Tree } from './tree.js';
 export type { TreeChanges, TreeListeners, TreeRow } from './tree.js';

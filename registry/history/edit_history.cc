@@ -73,7 +73,7 @@ class EditHistory::Impl {
   void drop_redo(std::uint64_t user);
   void meet_limit();
 
-  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry);
+  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest);
   std::uint32_t release_ids();
   void clear();
 
@@ -245,7 +245,7 @@ void EditHistory::Impl::meet_limit() {
   }
 }
 
-UndoReport EditHistory::Impl::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry) {
+UndoReport EditHistory::Impl::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest) {
   close();
   UndoReport nothing{.sequence = registry_.sequence()};
   const auto user = users_.find(by.user);
@@ -258,6 +258,7 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Editor& by, Conflicts 
     report.passed_over = nothing.passed_over;
     report.sequence = nothing.sequence;
     if (report.done == 0) {
+      if (only_newest) return std::move(report);
       if (nothing.passed_over++ == 0) {
         nothing.label = std::move(report.label);
         nothing.skipped = std::move(report.skipped);
@@ -332,8 +333,8 @@ EditHistory::EditHistory(EntityRegistry& registry, std::uint64_t bytes_max)
 
 EditHistory::~EditHistory() { impl_->registry_.host().set_edit_log(nullptr); }
 
-UndoReport EditHistory::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry) {
-  return impl_->apply(act, by, conflicts, dry);
+UndoReport EditHistory::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest) {
+  return impl_->apply(act, by, conflicts, dry, only_newest);
 }
 
 std::uint32_t EditHistory::release_ids() { return impl_->release_ids(); }

@@ -83,8 +83,9 @@ class EditHistory final : public EditLog {
   /// Undoes or redoes the newest step of `by.user` that would change anything. The Step that this
   /// pushes has `by` as its sender, whose session must not be 0. Drops the newer steps, which the
   /// report counts as `passed_over`. If no step would change anything, `done` is 0 and nothing is
-  /// changed or dropped; the report then describes the newest step. A dry run changes nothing.
-  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry);
+  /// changed or dropped; the report then describes the newest step. A dry run changes nothing. If
+  /// `only_newest` is set, no step is passed over, and the report describes the newest step.
+  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest = false);
 
   /// Pushes a ReleaseIds for the parked ids that no step can revive. After load() and clear(), the
   /// first call looks at all ids of the registry. Returns the number of steps that were dropped

@@ -123,9 +123,10 @@ void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
   const Session& from = asked.to();
   const auto act = static_cast<HistoryAct>(what.act);
   const Editor by{.session = from.author, .user = from.user, .request = asked.request};
-  const bool dry = what.dry == 1;
-  const UndoReport report = history->apply(act, by, static_cast<Conflicts>(what.on_conflict), dry);
-  if (report.done == 0) return asked.fault(nothing_fault(act, report));
+  const bool dry = what.dry == 1, only_newest = what.only_newest == 1;
+  const bool any = history->steps(from.user, act) > 0;
+  const UndoReport report = history->apply(act, by, static_cast<Conflicts>(what.on_conflict), dry, only_newest);
+  if (report.done == 0 && !(only_newest && any)) return asked.fault(nothing_fault(act, report));
   session::Undone undone;
   undone.sequence = report.sequence;
   undone.act = what.act;

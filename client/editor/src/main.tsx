@@ -71,9 +71,9 @@ for (const kind of ['dragover', 'drop'] as const)
       );
   });
 
-/** Returns true while a dialog, a menu or a chooser is open. */
+/** Returns true while a menu or a chooser is open. */
 function is_asking(): boolean {
-  return ui.question.peek() !== null || document.querySelector('.popover') !== null;
+  return document.querySelector('.popover') !== null;
 }
 // During this event, the browser provides the clipboard's text without asking for permission.
 addEventListener('paste', (event) => {

@@ -177,7 +177,8 @@ test('a conflict is shown with both values, and either is kept; undo does not wr
   await other.set_field(orc, health, 'value', 99);
   await editor.page.locator('.tree-list').focus();
   await editor.page.keyboard.press('ControlOrMeta+z');
-  await editor.page.getByText('somebody else has changed it since').first().waitFor();
+  const sentence = "Undo 'Set value of orc': Somebody else has set value of orc to 99 since. Undo would set it to 81. Nothing was changed.";
+  await editor.page.locator('.notice').getByText(sentence, { exact: true }).waitFor();
   assert.equal(await value(), 99);
   await editor.page.getByRole('button', { name: 'Overwrite' }).click();
   await until('it is taken back', async () => (await value()) === 81);

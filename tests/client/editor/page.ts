@@ -91,6 +91,7 @@ export class World {
   private port = 0;
   private line: Promise<LateLine> | null = null;
   private said = '';
+  private other_token: string | undefined;
 
   /** Serves a new world with the types of a schema, or what `make` has put at its path. */
   static async serve(t: TestContext, options: string[], make?: (world: World) => void): Promise<World> {
@@ -149,10 +150,11 @@ export class World {
   get url(): string {
     return this.printed() ?? 'it has not printed its address';
   }
+  /** A client of another user than the page. */
   async connect(): Promise<Client> {
     const client = await connect({
       address: this.address,
-      token,
+      token: (this.other_token ??= this.token_for('admin')),
       name: 'a test',
       kind: 'test',
       time_max_ms: patience_ms,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 
 // guide: imports
-import { ClientError, connect, nil, read_address_file, Replica } from 'muster-client/node';
+import { ClientError, connect, nil, read_address_file, Replica, session } from 'muster-client/node';
 import * as game from './game.js'; // schemac game.fbs --ts game.ts
 // guide: end
 
@@ -70,5 +70,20 @@ test('what docs/client-ts.md shows does what the page says', async (t) => {
   const { handled } = await client.push_plan({ kind: 'each', type, messages }); // one batch, one Ack
   // guide: end
   assert.equal(handled, 100);
+
+  // guide: steps
+  const rename = client.types.get('muster.Rename');
+  await client.push_step(
+    [
+      { kind: 'each', type: rename, messages: [{ target: orc, value: { name: 'chief' } }] },
+      { kind: 'fields', edits: [{ entity: orc, component: game.Health, path: 'value', value: 90 }] },
+    ],
+    { label: 'Promote orc' },
+  );
+  const { label } = await client.ask(session.Undo, { act: session.UndoAct.undo }); // 'Promote orc'
+  // guide: end
+  assert.equal(label, 'Promote orc');
+  const { about, components } = await client.show(orc);
+  assert.deepEqual([about.path, components['game.Health']], ['/orc', { value: 41 }]);
   client.close();
 });

@@ -1,43 +1,55 @@
-// Edits values during a drag: sends at most 60 updates per second, and makes one undo step at the
-// end.
+// Edits values during a drag: sends at most 60 steps per second, which have the same gesture and so
+// become one step in the history.
 import { id_text } from 'muster-client';
-import type { ClientError, Entity } from 'muster-client';
+import type { Entity } from 'muster-client';
 
 import type { FieldChange } from './operations.js';
+import { same_value } from './values.js';
 
 export interface DragWorld {
+  /** Sends changes, which the world applies or refuses as a whole. */
   send(changes: FieldChange[]): Promise<void>;
   ready(): boolean;
   /** Undefined if the value is unknown. */
   before(entity: Entity, component: string, path: string): unknown;
   /** True if a handler constantly writes the component; its values are then overwritten. */
   is_driven(component: string): boolean;
+  /** Returns the part that another session has changed, if that is why changes were refused. */
+  changed_part(error: unknown): Pick<FieldChange, 'entity' | 'path'> | undefined;
   failed(error: unknown): void;
   /** Called if another session has changed the part, which this drag no longer writes. */
   overtaken(part: FieldChange): void;
-  done(does: FieldChange[], undoes: FieldChange[]): void;
 }
 
 const every_ms = 1000 / 60;
-/** Limit on unanswered batches. A slow server receives only the newest values. */
-const batches_max = 2;
+/** Limit on unanswered steps. A slow server receives only the newest values. */
+const steps_max = 2;
 
 export class Drag {
+  /** Resolves when the drag is over and the world has answered all of it. Never rejects. */
+  readonly finished: Promise<void>;
   private readonly first = new Map<string, FieldChange>();
   private readonly newest = new Map<string, FieldChange>();
-  /** The world's value of each part if only this drag has written it; sent as expected value. */
+  /** The value that each part has if the world applies all that was sent; sent as expected value. */
   private readonly written = new Map<string, unknown>();
+  /** The newest value that the world has acknowledged. */
+  private readonly confirmed = new Map<string, unknown>();
   private readonly unsent = new Set<string>();
   private readonly overtaken = new Set<string>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private sent_at = -Infinity;
   private on_the_way = 0;
   private over = false;
+  /** True after a refusal, until the steps that were sent before it have been answered. */
+  private is_astray = false;
+  private finish: () => void = () => {};
 
   constructor(
     readonly label: string,
     private readonly world: DragWorld,
-  ) {}
+  ) {
+    this.finished = new Promise((resolve) => (this.finish = resolve));
+  }
 
   /** True if values are no longer sent. */
   get is_over(): boolean {
@@ -46,10 +58,7 @@ export class Drag {
   /** Sets the newest value. Does nothing if the drag is over or the world cannot be edited. */
   set(entity: Entity, component: string, path: string, value: unknown): void {
     if (this.over) return;
-    if (this.first.size + this.overtaken.size === 0 && !this.world.ready()) {
-      this.over = true;
-      return;
-    }
+    if (this.first.size + this.overtaken.size === 0 && !this.world.ready()) return this.end();
     const key = `${id_text(entity)}|${component}|${path}`;
     if (this.overtaken.has(key)) return;
     if (!this.first.has(key)) {
@@ -57,74 +66,75 @@ export class Drag {
       if (before === undefined) return;
       this.first.set(key, { entity, component, path, value: before });
       this.written.set(key, before);
+      this.confirmed.set(key, before);
     }
     this.newest.set(key, { entity, component, path, value });
     this.unsent.add(key);
     this.plan();
   }
   commit(): void {
-    if (this.over) return;
-    this.over = true;
-    this.flush();
-    if (this.newest.size > 0) this.world.done([...this.newest.values()], [...this.first.values()]);
+    if (!this.over) this.end();
   }
   /** Restores the previous values, except those that another session has changed. */
   cancel(): void {
     if (this.over) return;
-    this.over = true;
     this.unsent.clear();
-    clearTimeout(this.timer);
-    for (const [key, change] of this.first) this.newest.set(key, change);
-    this.send([...this.first.keys()]);
+    for (const [key, change] of this.first) {
+      this.newest.set(key, change);
+      if (!same_value(this.written.get(key), change.value)) this.unsent.add(key);
+    }
+    this.end();
   }
 
+  private end(): void {
+    this.over = true;
+    this.flush();
+  }
   private plan(): void {
-    if (this.timer !== undefined || this.on_the_way >= batches_max) return;
+    if (this.timer !== undefined || this.on_the_way >= steps_max || this.is_astray) return;
     const wait = this.sent_at + every_ms - performance.now();
     this.timer = setTimeout(() => this.flush(), Math.max(0, wait));
   }
   private flush(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const keys = [...this.unsent];
-    this.unsent.clear();
-    if (keys.length > 0) this.sent_at = performance.now();
-    this.send(keys);
+    if (this.unsent.size > 0 && !this.is_astray) this.send();
+    if (this.over && this.on_the_way === 0) this.finish();
   }
-  /**
-   * Sends two batches: one with expected values, for components that others may write, and one
-   * without, for components that handlers write.
-   */
-  private send(keys: readonly string[]): void {
-    const is_driven = (key: string): boolean => this.world.is_driven(this.newest.get(key)!.component);
-    const plain = keys.filter(is_driven).map((key) => this.newest.get(key)!);
-    const guarded = keys
-      .filter((key) => !is_driven(key))
-      .map((key) => ({ ...this.newest.get(key)!, expected: this.written.get(key) }));
-    for (const key of keys) this.written.set(key, this.newest.get(key)!.value);
-    for (const changes of [plain, guarded])
-      if (changes.length > 0) {
-        ++this.on_the_way;
-        this.world.send(changes).then(
-          () => this.landed(),
-          (error: unknown) => this.refused(error),
-        );
-      }
+  /** Sends the newest values; with expected values, except for components that handlers write. */
+  private send(): void {
+    const sent = [...this.unsent].map((key) => [key, this.newest.get(key)!] as const);
+    this.unsent.clear();
+    this.sent_at = performance.now();
+    const changes = sent.map(([key, change]) =>
+      this.world.is_driven(change.component) ? change : { ...change, expected: this.written.get(key) },
+    );
+    for (const [key, { value }] of sent) this.written.set(key, value);
+    ++this.on_the_way;
+    this.world.send(changes).then(
+      () => {
+        for (const [key, { value }] of sent) this.confirmed.set(key, value);
+        this.answered();
+      },
+      (error: unknown) => this.refused(error),
+    );
   }
   private refused(error: unknown): void {
-    const fault = (error as ClientError).fault;
-    const is_mismatch = fault?.reason === 'value_mismatch';
-    if (is_mismatch) {
-      const found = [...this.first].find(
-        ([, { entity, path }]) => id_text(entity) === id_text(fault.entity) && path === fault.field,
-      );
-      if (found) this.let_go(found[0]);
+    const part = this.world.changed_part(error);
+    // A step that was sent before this refusal is refused too, because it expects values of this one.
+    if (!part || !this.is_astray) {
+      const found = part && [...this.first].find(([, { entity, path }]) => id_text(entity) === id_text(part.entity) && path === part.path);
+      if (found) {
+        this.is_astray = true;
+        this.let_go(found[0]);
+      } else {
+        this.over = true;
+        this.unsent.clear();
+        this.first.clear();
+        this.world.failed(error);
+      }
     }
-    // After a part was given up, the server also refuses values of it that were already sent.
-    const is_known = is_mismatch && this.overtaken.size > 0;
-    if (!is_known) this.over = true;
-    this.landed();
-    if (!is_known) this.world.failed(error);
+    this.answered();
   }
   /** Gives up one part; the others continue. */
   private let_go(key: string): void {
@@ -135,8 +145,16 @@ export class Drag {
     if (this.first.size === 0) this.over = true;
     this.world.overtaken(part);
   }
-  private landed(): void {
+  private answered(): void {
     --this.on_the_way;
-    if (this.unsent.size > 0) this.plan();
+    if (this.is_astray && this.on_the_way === 0) {
+      this.is_astray = false;
+      for (const key of this.first.keys()) {
+        this.written.set(key, this.confirmed.get(key));
+        if (!same_value(this.newest.get(key)!.value, this.confirmed.get(key))) this.unsent.add(key);
+      }
+    }
+    if (this.over) this.flush();
+    else if (this.unsent.size > 0) this.plan();
   }
 }

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
 import type { Batch, Client, ClientError, OpenWatch, Received, StructValue } from 'muster-client';
-import { BatchKind, is_nil, session } from 'muster-client';
+import { batches_of, BatchKind, is_nil, muster, session } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 export interface MessageLine {
@@ -34,7 +34,7 @@ export interface MessageLine {
 /** Not shown, because they come with every tick. */
 const never_shown = new Set(['muster.Update', 'muster.Advance']);
 const lines_max = 2000;
-/** Limit on rows per batch; further messages are only counted. */
+/** Limit on rows per input; further messages are only counted. */
 const rows_max = 20;
 
 export class Messages {
@@ -128,7 +128,7 @@ export class Messages {
       return;
     }
     const due_ns = batch.kind === BatchKind.timed ? batch.argument : 0n;
-    for (const line of lines_of(batch.inner ?? batch)) this.add({ ...about, due_ns, ...line });
+    for (const line of lines_of(batch.inner ?? batch, client)) this.add({ ...about, due_ns, ...line });
   }
   private add(line: Omit<MessageLine, 'number'>): void {
     this.coming.push({ number: ++this.last, ...line });
@@ -153,7 +153,18 @@ export function chain_of(line: MessageLine, all: readonly MessageLine[]): Messag
   return line.type === '' || line.due_ns !== 0n ? [] : all.filter(is_linked).slice(0, chain_max);
 }
 
-function lines_of(batch: Batch): Pick<MessageLine, 'type' | 'target' | 'more' | 'value'>[] {
+type Line = Pick<MessageLine, 'type' | 'target' | 'more' | 'value'>;
+
+/** Returns the messages of a batch. The messages of a step are listed instead of the step. */
+function lines_of(batch: Batch, { types }: Client): Line[] {
+  if (batch.type.name !== muster.Step.name) return lines_of_one(batch);
+  const step = batch.message(0) as unknown as muster.Step;
+  const all = batches_of(step, types).flatMap(lines_of_one);
+  const lines = all.slice(0, rows_max);
+  for (const { more } of all.slice(rows_max)) lines[rows_max - 1].more += 1 + more;
+  return lines;
+}
+function lines_of_one(batch: Batch): Line[] {
   const type = batch.type.name;
   const value = (i: number): StructValue => {
     const parts: StructValue = { ...batch.message(i) };

@@ -20,6 +20,7 @@ import type {
 import { Clock } from './clock.js';
 import { Commands } from './commands.js';
 import { Edits } from './edits.js';
+import type { EditedWorld } from './edited_world.js';
 import { TypedAngles } from './euler.js';
 import { Handlers } from './handlers.js';
 import { LinkKeeper, open_stream_here, token_here } from './link.js';
@@ -32,6 +33,7 @@ import { untold_ms } from './own_writes.js';
 import { as_sentence } from './sentences.js';
 import { Selection } from './selection.js';
 import { SiblingOrder } from './sibling_order.js';
+import { Steps } from './steps.js';
 import { leaves_folder } from './world_folder.js';
 
 /** Components that the viewport draws. Their values are known for every entity. */
@@ -55,6 +57,8 @@ export class Model {
   readonly handlers = new Handlers();
   readonly messages = new Messages((error) => this.log.problem(error.message));
   readonly edits: Edits;
+  /** What undo and redo take back and repeat. */
+  readonly steps: Steps;
   readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
@@ -98,24 +102,22 @@ export class Model {
     });
     this.link = this.keeper.link;
     this.client = this.keeper.client;
-    this.edits = new Edits(
-      {
-        client: () => this.client.peek(),
-        may_edit: () => this.may_edit.peek(),
-        why_not: () => this.why_not_edit(),
-        component: (entity, component) => this.component(entity, component),
-        name: (entity) => this.world.get(entity)?.name ?? '',
-        parent: (entity) => this.world.get(entity)?.parent ?? nil,
-        names_below: (parent) => this.world.children(parent).map(({ name }) => name),
-        next_sibling: (entity, since) => this.next_sibling(entity, since),
-        told_of: (structure, components) => this.told_of(structure, components),
-        brief: (sentence) => this.brief(sentence),
-        was_refused: (error) => this.messages.was_refused(error),
-        is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
-      },
-      this.log,
-      this.notices,
-    );
+    const world: EditedWorld = {
+      client: () => this.client.peek(),
+      may_edit: () => this.may_edit.peek(),
+      why_not: () => this.why_not_edit(),
+      component: (entity, component) => this.component(entity, component),
+      name: (entity) => this.world.get(entity)?.name ?? '',
+      parent: (entity) => this.world.get(entity)?.parent ?? nil,
+      names_below: (parent) => this.world.children(parent).map(({ name }) => name),
+      next_sibling: (entity, since) => this.next_sibling(entity, since),
+      told_of: (structure, components) => this.told_of(structure, components),
+      brief: (sentence) => this.brief(sentence),
+      was_refused: (error) => this.messages.was_refused(error),
+      is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
+    };
+    this.edits = new Edits(world, this.log, this.notices);
+    this.steps = new Steps(this.edits, world, this.log, this.notices);
     effect(() => {
       const entities = this.selection.entities.value;
       if (entities.length > 0) this.gone.value = [];
@@ -225,7 +227,6 @@ export class Model {
   private newest_client: Client | null = null;
   private async opened(client: Client): Promise<void> {
     this.newest_client = client;
-    if (client.is_started_anew) this.edits.forget_history();
     if (client.welcome.ended !== '') this.log.problem('The server ended the previous session: ' + client.welcome.ended);
     this.tell_types(client);
     client.on_types(() => {
@@ -239,6 +240,9 @@ export class Model {
     this.learned(client);
     this.is_there.value = true;
     this.clock.follow(client);
+    this.steps.follow(client).catch((error: ClientError) => {
+      if (error.kind === 'refused') this.log.problem(error.message);
+    });
     await Promise.all([this.messages.follow(client), this.handlers.read(client)]);
     void this.inspect(this.selection.entities.peek(), client);
   }
@@ -268,6 +272,7 @@ export class Model {
   private lost(error: ClientError): void {
     this.clock.lost();
     this.edits.lost();
+    this.steps.lost();
     for (const look of this.awaited) look();
     this.log.problem(error.message);
   }
@@ -278,9 +283,10 @@ export class Model {
     const gone = [...changes.destroyed, ...changes.left].filter(({ entity }) => this.selection.has(entity));
     if (gone.length > 0) {
       const before = this.selection.entities.peek().length;
-      this.selection.drop(gone.map(({ entity }) => entity));
+      this.selection.lose(gone.map(({ entity }) => entity));
       if (gone.length === before) this.gone.value = gone.map(({ entity, name }) => ({ entity, name, at: new Date() }));
     }
+    this.selection.regain(changes.created.map(({ entity }) => entity));
     const hovered = this.hovered.peek();
     if (hovered && !this.world.get(hovered)) this.hovered.value = null;
     if (

@@ -1,11 +1,9 @@
-// Edits as data: the effect of a step on the world, and its messages. Each operation has an
-// inverse. Undo sends the inverse with the values that it expects, or without them if a handler
-// writes the component. Without a connection, edits are not queued.
+// Edits as data, and the batches that carry them out. Without a connection, edits are not queued.
 import { id_text, muster } from 'muster-client';
-import type { BatchPlan, Client, Entity, Row, StructValue } from 'muster-client';
+import type { BatchPlan, Client, Entity, FieldEdit, Row, StepPart, StructValue } from 'muster-client';
 
 import type { OwnPart } from './own_writes.js';
-import { part_with_references, with_references } from './values.js';
+import { with_references } from './values.js';
 
 export interface FieldChange {
   entity: Entity;
@@ -16,6 +14,7 @@ export interface FieldChange {
   expected?: unknown;
 }
 export interface Made {
+  /** From placeholder(). */
   entity: Entity;
   parent: Entity;
   before: Entity;
@@ -24,161 +23,97 @@ export interface Made {
 }
 
 export type Operation =
-  | { kind: 'fields'; changes: FieldChange[] }
-  | { kind: 'set'; component: string; values: { entity: Entity; value: StructValue }[] }
-  | { kind: 'remove'; component: string; entities: Entity[] }
-  | { kind: 'rename'; names: { entity: Entity; name: string }[] }
-  | { kind: 'reparent'; places: { entity: Entity; parent: Entity; before: Entity }[] }
-  /** Parents come before children. When redone, they get new ids; see Aliases. */
-  | { kind: 'create'; made: Made[] }
+  | { kind: 'fields'; changes: readonly FieldChange[] }
+  | { kind: 'set'; component: string; values: readonly { entity: Entity; value: StructValue }[] }
+  | { kind: 'remove'; component: string; entities: readonly Entity[] }
+  | { kind: 'rename'; names: readonly { entity: Entity; name: string }[] }
+  | { kind: 'reparent'; places: readonly { entity: Entity; parent: Entity; before: Entity }[] }
+  /** Parents come before children. */
+  | { kind: 'create'; made: readonly Made[] }
+  /** `entity`, from placeholder(), is the root. */
   | { kind: 'spawn'; entity: Entity; template: string; parent: Entity; name: string }
-  | { kind: 'destroy'; entities: Entity[] };
+  | { kind: 'destroy'; entities: readonly Entity[] };
 
-/** Maps the ids in steps to current entities, because redo creates entities with new ids. */
-export class Aliases {
-  private readonly now = new Map<string, Entity>();
+/** The ids that were issued for placeholders, by the text of the placeholder. */
+export type Issued = ReadonlyMap<string, Entity>;
 
-  of(entity: Entity): Entity {
-    let at = entity;
-    for (let next; (next = this.now.get(id_text(at)));) at = next;
-    return at;
-  }
-  set(entity: Entity, now: Entity): void {
-    const at = this.of(entity);
-    if (id_text(at) !== id_text(now)) this.now.set(id_text(at), now);
-  }
-}
-
-const messages_max = 2000;
-
-type Message = { target: Entity; value: unknown; rows?: Row[] };
-
-async function push_all(client: Client, type_name: string, messages: Message[]): Promise<bigint> {
-  const type = client.types.get(type_name);
-  let last = 0n;
-  for (let i = 0; i < messages.length; i += messages_max) {
-    const plan: BatchPlan = { kind: 'each', type, messages: messages.slice(i, i + messages_max) };
-    last = (await client.push_plan(plan)).sequence;
-  }
-  return last;
-}
-
-type Fields = Extract<Operation, { kind: 'fields' }>;
-type Values = Extract<Operation, { kind: 'set' }>;
-
-/** Returns the changes with current entity ids. */
-function changes_now(client: Client, { changes }: Fields, aliases: Aliases): FieldChange[] {
-  const now = (entity: Entity): Entity => aliases.of(entity);
-  return changes.map((change) => {
-    const type = client.types.component(change.component);
-    const part = (value: unknown): unknown => part_with_references(type, change.path, value, now);
-    return { ...change, entity: now(change.entity), value: part(change.value), expected: part(change.expected) };
-  });
-}
-function values_now(client: Client, { component, values }: Values, aliases: Aliases): Values['values'] {
-  const now = (entity: Entity): Entity => aliases.of(entity);
-  const type = client.types.component(component);
-  return values.map(({ entity, value }) => ({ entity: now(entity), value: with_references(type, value, now) }));
-}
-
-/** Returns the values that an operation writes to existing components, with current entity ids. */
-export function written_by(client: Client, operation: Operation, aliases: Aliases): OwnPart[] {
-  if (operation.kind === 'fields')
-    return changes_now(client, operation, aliases).map(({ expected: _, ...change }) => change);
+/** Returns the values that an operation writes to existing components. */
+export function written_by(operation: Operation): OwnPart[] {
+  if (operation.kind === 'fields') return operation.changes.map(({ expected: _, ...change }) => change);
   if (operation.kind !== 'set') return [];
   const { component } = operation;
-  return values_now(client, operation, aliases).map((each) => ({ ...each, component, path: '' }));
+  return operation.values.map((each) => ({ ...each, component, path: '' }));
 }
 
-/**
- * Sends an operation. Resolves when the world has applied all of it, with the sequence of the last
- * batch (0 if there was none). Fails with the ClientError of the first refused batch.
- */
-export async function apply(client: Client, operation: Operation, aliases: Aliases): Promise<bigint> {
+/** Returns the parts of a step that carry out operations. Issues the ids of new entities. */
+export async function prepared(
+  client: Client,
+  operations: readonly Operation[],
+): Promise<{ parts: StepPart[]; issued: Issued }> {
+  const parts: StepPart[] = [];
+  const issued = new Map<string, Entity>();
+  for (const operation of operations)
+    if (operation.kind === 'create') {
+      // Issue all ids first, because values may refer to entities that come later.
+      for (const { entity } of operation.made) issued.set(id_text(entity), await client.next_id());
+      parts.push(...created(client, operation.made, (entity) => issued.get(id_text(entity)) ?? entity));
+    } else if (operation.kind === 'spawn') {
+      const plan = await client.plan_spawn(operation.template, operation.parent, operation.name);
+      issued.set(id_text(operation.entity), plan.targets[0]);
+      parts.push(plan);
+    } else {
+      parts.push(...edited(client, operation));
+    }
+  return { parts, issued };
+}
+
+type Messages = (BatchPlan & { kind: 'each' })['messages'];
+
+function edited(client: Client, operation: Exclude<Operation, { kind: 'create' | 'spawn' }>): StepPart[] {
+  const each = (name: string, messages: Messages): StepPart[] => [
+    { kind: 'each', type: client.types.get(name), messages },
+  ];
   switch (operation.kind) {
     case 'fields': {
-      const changes = changes_now(client, operation, aliases);
-      let last = 0n;
-      for (let i = 0; i < changes.length; i += messages_max)
-        last = (await client.set_fields(changes.slice(i, i + messages_max))).sequence;
-      return last;
+      // The edits of one batch have either all an expected value, or none.
+      const guarded: FieldEdit[] = operation.changes.filter(({ expected }) => expected !== undefined);
+      const plain: FieldEdit[] = operation.changes.filter(({ expected }) => expected === undefined);
+      return [plain, guarded].filter(({ length }) => length > 0).map((edits) => ({ kind: 'fields', edits }));
     }
     case 'set': {
       const type = client.types.component(operation.component);
-      return push_all(
-        client,
-        'muster.Set',
-        values_now(client, operation, aliases).map(({ entity, value }) => ({
-          target: entity,
-          value: { mode: muster.SetMode.add_or_replace },
-          rows: [{ type, value }],
-        })),
-      );
+      const value = { mode: muster.SetMode.add_or_replace };
+      const { values } = operation;
+      return each('muster.Set', values.map((of) => ({ target: of.entity, value, rows: [{ type, value: of.value }] })));
     }
     case 'remove': {
-      const component = client.types.component(operation.component).id;
-      const messages = operation.entities.map((entity) => ({ target: aliases.of(entity), value: { component } }));
-      return push_all(client, 'muster.Remove', messages);
+      const value = { component: client.types.component(operation.component).id };
+      return each('muster.Remove', operation.entities.map((target) => ({ target, value })));
     }
     case 'rename':
-      return push_all(
-        client,
-        'muster.Rename',
-        operation.names.map(({ entity, name }) => ({ target: aliases.of(entity), value: { name } })),
-      );
+      return each('muster.Rename', operation.names.map(({ entity, name }) => ({ target: entity, value: { name } })));
     case 'reparent':
-      return push_all(
-        client,
-        'muster.Reparent',
-        operation.places.map(({ entity, parent, before }) => ({
-          target: aliases.of(entity),
-          value: { parent: aliases.of(parent), before: aliases.of(before) },
-        })),
-      );
-    case 'create':
-      return create_all(client, operation.made, aliases);
-    case 'spawn': {
-      const root = await client.spawn(operation.template, aliases.of(operation.parent), operation.name);
-      aliases.set(operation.entity, root);
-      return client.so_far.sequence;
-    }
+      return each('muster.Reparent', operation.places.map(({ entity, ...value }) => ({ target: entity, value })));
     case 'destroy':
-      return push_all(
-        client,
-        'muster.Destroy',
-        operation.entities.map((entity) => ({ target: aliases.of(entity), value: {} })),
-      );
+      return each('muster.Destroy', operation.entities.map((target) => ({ target, value: {} })));
   }
 }
 
-async function create_all(client: Client, made: Made[], aliases: Aliases): Promise<bigint> {
+function created(client: Client, made: readonly Made[], now: (entity: Entity) => Entity): StepPart[] {
+  const type = client.types.get('muster.Create');
   // A batch has a single set of components, so consecutive entities with the same set share one.
-  let run: Message[] = [];
-  let run_has = '';
-  let last = 0n;
-  const flush = async (): Promise<void> => {
-    if (run.length > 0) last = await push_all(client, 'muster.Create', run);
-    run = [];
-  };
-  // Allocate all ids first, because values may refer to entities that come later.
-  for (const { entity } of made) aliases.set(entity, await client.next_id());
+  const runs: { has: string; messages: Messages[number][] }[] = [];
   for (const { entity, parent, before, name, components } of made) {
-    const target = aliases.of(entity);
-    const rows = Object.entries(components).map(([component, value]) => {
-      const type = client.types.component(component);
-      return { type, value: with_references(type, value, (other) => aliases.of(other)) };
+    const rows: Row[] = Object.entries(components).map(([component, value]) => {
+      const of = client.types.component(component);
+      return { type: of, value: with_references(of, value, now) };
     });
-    const has = rows.map(({ type }) => type.id).join();
-    if (has !== run_has || run.length >= messages_max) await flush();
-    run_has = has;
-    run.push({
-      target,
-      value: { parent: aliases.of(parent), before: aliases.of(before), name, clash: muster.NameClash.suffix },
-      ...(rows.length > 0 && { rows }),
-    });
+    const has = rows.map((row) => row.type.id).join();
+    if (runs.at(-1)?.has !== has) runs.push({ has, messages: [] });
+    const value = { parent: now(parent), before: now(before), name, clash: muster.NameClash.suffix };
+    runs.at(-1)!.messages.push({ target: now(entity), value, ...(rows.length > 0 && { rows }) });
   }
-  await flush();
-  return last;
+  return runs.map(({ messages }) => ({ kind: 'each', type, messages }));
 }
 
 let placeholders = 0;

@@ -1,12 +1,18 @@
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import { same_entity } from 'muster-client';
+import { id_text, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 
-/** The selected entities. Destroyed entities are removed automatically. */
+const lost_max = 20_000;
+
+/** The selected entities. Those that are destroyed are removed, and selected again if they are revived. */
 export class Selection {
   private readonly chosen = signal<readonly Entity[]>([]);
   private by_index = new Map<number, Entity>();
+  /** Entities that were destroyed while they were selected, by id. */
+  private readonly lost = new Map<string, Entity>();
+  /** The selection after the last loss, or after those that came back. */
+  private left: readonly Entity[] | null = null;
 
   /** The last entity is the active one. */
   get entities(): ReadonlySignal<readonly Entity[]> {
@@ -40,6 +46,21 @@ export class Selection {
   }
   clear(): void {
     this.set([]);
+  }
+  /** Removes destroyed entities. */
+  lose(entities: readonly Entity[]): void {
+    for (const entity of entities) this.lost.set(id_text(entity), entity);
+    for (const id of [...this.lost.keys()].slice(0, -lost_max)) this.lost.delete(id);
+    this.drop(entities);
+    this.left = this.chosen.peek();
+  }
+  /** Selects those of these entities that were lost, unless something else was selected since. */
+  regain(entities: readonly Entity[]): void {
+    if (this.lost.size === 0) return;
+    const back = entities.filter((entity) => this.lost.delete(id_text(entity)));
+    if (back.length === 0 || this.chosen.peek() !== this.left) return;
+    this.add(back);
+    this.left = this.chosen.peek();
   }
   drop(entities: readonly Entity[]): void {
     const gone = entities.filter((entity) => this.has(entity));

@@ -1,5 +1,5 @@
 // Component values as objects: access by path, and copies that can be sent in another session.
-import { default_bytes, place_of, read_struct } from 'muster-client';
+import { default_bytes, read_struct } from 'muster-client';
 import type { Entity, FieldDescriptor, StructValue, TypeDescriptor } from 'muster-client';
 
 /** Returns the value at "position.x" or "slots[2].count"; undefined if there is none. */
@@ -75,16 +75,6 @@ export function with_references(
   other: (entity: Entity) => Entity | undefined,
 ): StructValue {
   return mapped(type, value, referring_to(other));
-}
-/** Replaces references like with_references, in the part of a component at that path. */
-export function part_with_references(
-  type: TypeDescriptor,
-  path: string,
-  part: unknown,
-  other: (entity: Entity) => Entity | undefined,
-): unknown {
-  const { field, whole_array } = place_of(type, path);
-  return mapped_part(field, whole_array, part, referring_to(other));
 }
 const referring_to =
   (other: (entity: Entity) => Entity | undefined) =>

@@ -31,20 +31,15 @@ function count_below(world: Replica, entities: readonly Entity[]): number {
   return count;
 }
 
-export async function delete_selected(model: Model, ui: Ui): Promise<void> {
+export async function delete_selected(model: Model): Promise<void> {
   const entities = chosen(model);
   if (entities.length === 0) return;
   const below = count_below(model.world, entities);
   const who = entities.length === 1 ? `'${model.label(entities[0])}'` : `${counted(entities.length)} entities`;
-  const with_below = below === 0 ? '' : ` and ${counted(below)} below ${entities.length === 1 ? 'it' : 'them'}`;
-  const whom = entities.length + below === 1 ? 'it' : 'them';
-  const is_yes = await ui.ask({
-    title: `Delete ${who}${with_below}?`,
-    text: `A deletion cannot be undone. References to ${whom} will be empty.`,
-    yes: 'Delete',
-    danger: true,
-  });
-  if (is_yes) await model.edits.destroy(entities);
+  const is_done = await model.edits.destroy(entities);
+  // Entities in closed nodes are not in sight.
+  if (is_done && below > 0)
+    model.notices.say('done', `Deleted ${who} and ${counted(below)} below ${entities.length === 1 ? 'it' : 'them'}.`);
 }
 
 export interface NewThing {
@@ -100,7 +95,7 @@ export async function create_thing(model: Model, thing: NewThing, parent: Entity
   const selected = model.selection.entities.peek();
   const components = Object.fromEntries(Object.entries(thing.components).map(([name, make]) => [name, make(model)]));
   const now = await model.edits.create(
-    `create ${thing.name}`,
+    `Create ${thing.name}`,
     [{ entity, parent, name: thing.name, components }],
     [entity],
   );
@@ -156,18 +151,18 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       title: 'Undo',
       icon: 'undo',
       keys: ['$mod+z'],
-      enabled: () => model.edits.may_undo() && model.may_edit.value,
-      hint: () => (model.may_edit.value ? 'this page has no earlier edit of yours' : model.why_not_edit()),
-      run: () => model.edits.undo(),
+      enabled: () => model.steps.may_undo() && model.may_edit.value,
+      hint: () => (model.may_edit.value ? 'there is nothing to undo' : model.why_not_edit()),
+      run: () => model.steps.undo(),
     },
     {
       id: 'edit.redo',
       title: 'Redo',
       icon: 'redo',
       keys: ['$mod+y', '$mod+Shift+z'],
-      enabled: () => model.edits.may_redo() && model.may_edit.value,
+      enabled: () => model.steps.may_redo() && model.may_edit.value,
       hint: () => (model.may_edit.value ? 'there is nothing to redo' : model.why_not_edit()),
-      run: () => model.edits.redo(),
+      run: () => model.steps.redo(),
     },
     {
       id: 'entity.create',
@@ -263,12 +258,12 @@ export function page_commands(model: Model, ui: Ui): Command[] {
     },
     {
       id: 'entity.delete',
-      title: 'Delete…',
+      title: 'Delete',
       icon: 'trash',
       keys: ['Delete', '$mod+Backspace'],
       group: 'delete',
       enabled: has_selection,
-      run: () => void delete_selected(model, ui),
+      run: () => void delete_selected(model),
     },
     {
       id: 'clock.toggle',

@@ -1,4 +1,4 @@
-// Bands, notices, dialogs and menus over the page.
+// Bands, notices and menus over the page.
 import { id_text, nil } from 'muster-client';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
@@ -10,7 +10,6 @@ import { as_sentence } from '../model/sentences.js';
 import { Icon } from '../parts/icon.js';
 import { key_text, Menu } from '../parts/menu.js';
 import type { Anchor, MenuItem } from '../parts/popover.js';
-import { Question } from '../parts/popover.js';
 import { create_thing, new_things, parent_for_new, spawn_template, world_file } from './actions.js';
 import { Chooser } from './chooser.js';
 import type { Choice } from './chooser.js';
@@ -192,7 +191,6 @@ const menu_order = ['make', 'entity', 'view', 'message', 'delete'];
 /** Menus and pickers opened by commands. */
 export function Overlays(): JSX.Element {
   const { model, ui } = usePage();
-  const question = ui.question.value;
   const pick = ui.pick.value;
   return (
     <>
@@ -211,7 +209,6 @@ export function Overlays(): JSX.Element {
           }}
         />
       )}
-      {question && <Question {...question} />}
     </>
   );
   function entities_named(text: string): Choice[] {

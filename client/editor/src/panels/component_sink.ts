@@ -32,7 +32,7 @@ export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entit
     },
     drag: (path) => {
       const whom = entities.length === 1 ? model.label(entities[0]) : `${entities.length} entities`;
-      const drag = model.edits.drag(`${words(path)} of ${whom}`);
+      const drag = model.edits.drag(`Set ${words(path)} of ${whom}`);
       return {
         set: (at, value) => {
           const of = for_entity(value);

@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 import type { Command } from '../model/commands.js';
 import { counted } from '../model/numbers.js';
+import { named } from '../model/steps.js';
 import { Icon } from '../parts/icon.js';
 import { key_text, Menu } from '../parts/menu.js';
 import { anchor_of } from '../parts/popover.js';
@@ -16,7 +17,7 @@ const speeds = [0.1, 0.25, 0.5, 1, 2, 4, 10];
 
 export function TopBar(): JSX.Element {
   const { model } = usePage();
-  const next = model.edits.history.next.value;
+  const { undo, redo } = model.steps.next.value;
   const world = world_file(model).replace(/\.muster$/, '');
   return (
     <header class="top-bar">
@@ -29,17 +30,8 @@ export function TopBar(): JSX.Element {
       <div class="top-middle">
         <ClockTools />
         <span class="top-line" />
-        <Tool
-          id="edit.undo"
-          title={
-            next.undo === null
-              ? 'Nothing to undo'
-              : next.is_final
-                ? `Cannot be undone: ${next.undo}`
-                : `Undo: ${next.undo}`
-          }
-        />
-        <Tool id="edit.redo" title={next.redo ? `Redo: ${next.redo}` : 'Nothing to redo'} />
+        <Tool id="edit.undo" title={undo ? `Undo: ${named(undo.label)}` : 'Nothing to undo'} />
+        <Tool id="edit.redo" title={redo ? `Redo: ${named(redo.label)}` : 'Nothing to redo'} />
       </div>
       <SaveTools />
     </header>

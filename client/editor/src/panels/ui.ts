@@ -6,14 +6,6 @@ import type { Entity } from 'muster-client';
 
 import type { Anchor } from '../parts/popover.js';
 
-export interface Asked {
-  title: string;
-  text: string;
-  yes: string;
-  danger: boolean;
-  answer(is_yes: boolean): void;
-}
-
 export interface PickRequest {
   at: Anchor;
   title: string;
@@ -25,7 +17,6 @@ export type ConsoleTab = 'messages' | 'send' | 'log';
 const open_kept_max = 500;
 
 export class Ui {
-  readonly question: Signal<Asked | null> = signal(null);
   readonly pick: Signal<PickRequest | null> = signal(null);
   readonly renaming: Signal<Entity | null> = signal(null);
   /** Entities that were cut but not pasted yet, and their text in the clipboard. */
@@ -41,18 +32,6 @@ export class Ui {
   readonly closed: Signal<ReadonlySet<string>> = signal(new Set<string>());
   /** The key in the browser's storage. */
   private place = '';
-
-  ask(what: Omit<Asked, 'answer'>): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.question.value = {
-        ...what,
-        answer: (is_yes) => {
-          this.question.value = null;
-          resolve(is_yes);
-        },
-      };
-    });
-  }
 
   /**
    * Restores the sizes and open nodes that were stored for this world. Returns the open nodes;

@@ -86,32 +86,3 @@ export interface MenuItem {
   danger?: boolean;
   run(): void;
 }
-
-export function Question(props: {
-  title: string;
-  text: ComponentChildren;
-  yes: string;
-  danger?: boolean;
-  answer(is_yes: boolean): void;
-}): JSX.Element {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useLayoutEffect(() => dialog.current!.showModal(), []);
-  return (
-    <dialog ref={dialog} class="question" aria-labelledby="question-title" onCancel={() => props.answer(false)}>
-      <h2 id="question-title">{props.title}</h2>
-      <div class="question-text">{props.text}</div>
-      <div class="question-answers">
-        <button class="button" autofocus={props.danger} onClick={() => props.answer(false)}>
-          Cancel
-        </button>
-        <button
-          class={`button ${props.danger ? 'is-danger' : 'is-primary'}`}
-          autofocus={!props.danger}
-          onClick={() => props.answer(true)}
-        >
-          {props.yes}
-        </button>
-      </div>
-    </dialog>
-  );
-}

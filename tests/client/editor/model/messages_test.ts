@@ -153,6 +153,23 @@ test('of a batch of many twenty lines are shown and the rest is counted; one mes
   assert.deepEqual([all[19].value.amount, all[39].value.amount, all[40].target], [19, 19, entity(3)]);
 });
 
+test('the messages of a step are listed one by one, no more than twenty of them', async (t) => {
+  const play = await opened(t);
+  const { client, messages, event, damage } = play;
+  await messages.follow(client);
+  const step = (...counts: number[]): void => {
+    const some = (count: number) => Array.from({ length: count }, (_, i) => ({ target: entity(i + 1), value: { amount: i } }));
+    const parts = counts.map((count) => encode_batch({ kind: 'each', type: damage, messages: some(count) }));
+    const batches = new Uint8Array(Buffer.concat(parts));
+    event({ kind: 'table', type: client.types.get(muster.Step), messages: [{ target: nil, value: { batches, label: 'Hurt' } }] });
+  };
+  step(1, 2);
+  step(15, 4, 30, 2);
+  const all = lines(play);
+  assert.deepEqual(all.slice(0, 3).map(({ type, target }) => [type, target]), [1, 1, 2].map((index) => ['golden.Damage', entity(index)]));
+  assert.deepEqual([all.length, all.at(-1)!.more], [23, 31]);
+});
+
 test('what is to come says when, gaps have no type, and a state is no input', async (t) => {
   const play = await opened(t);
   const { client, server, messages, event, damage } = play;

@@ -28,6 +28,7 @@ function token_file(t: TestContext, token: string): string {
   writeFileSync(join(folder, 'token'), token + '\n', { mode: 0o600 });
   return join(folder, 'token');
 }
+const client_of = (model: Model): Client => model.client.peek()!;
 const knows = (model: Model, entity: Entity) => until('the page knows it', () => model.world.get(entity) !== undefined);
 
 test('a page that is open knows the world: names, paths, roots, who may what, and the values of what is selected', async (t) => {
@@ -118,7 +119,7 @@ test('what is moved comes back to its place among its siblings, whether their no
     for (const each of all) {
       await model.edits.reparent([each], nil);
       await until('it is moved', () => model.world.get(each)?.parent.index === 0);
-      model.edits.undo();
+      model.steps.undo();
       await until('it is back', async () => (await names()) === 'abc');
       await until('the page knows', () => model.world.get(each)?.parent.index === town.index && (!open || model.order.children(town)?.length === 3));
     }
@@ -130,7 +131,7 @@ test('what is moved comes back to its place among its siblings, whether their no
   assert.deepEqual([town, all[2], all[0]].map((each) => model.order.is_open(each)), [true, true, false]);
 });
 
-test('when the server is gone the page keeps what it knows and says why nothing is edited; with another one old steps mean nothing', async (t) => {
+test('when the server is gone the page keeps what it knows and says why nothing is edited; the next one tells which steps there are', async (t) => {
   const options = [...unsaved, '--token-file', token_file(t, 'the token of the owner here')];
   const world = await World.serve(t, 'everything.bfbs', ...options);
   const client = await world.connect();
@@ -142,7 +143,7 @@ test('when the server is gone the page keeps what it knows and says why nothing 
   await model.edits.set_field([orc], health, 'value', 70);
   const later = await client.create(nil, 'later');
   await knows(model, later);
-  assert.notEqual(model.edits.history.next.value.undo, null);
+  await until('its step is known', () => model.steps.next.value.undo !== null);
   const shown = (): unknown => model.edits.writes.over(orc, health, model.component(orc, health))?.value;
   await until('the new value is known', () => model.component(orc, health)?.value === 70);
   model.edits.writes.begin([{ entity: orc, component: health, path: 'value', value: 71 }]);
@@ -155,7 +156,7 @@ test('when the server is gone the page keeps what it knows and says why nothing 
   assert.equal(model.text(hash64('meshes/orc.glb')), 'meshes/orc.glb');
   assert.equal(await model.edits.rename(orc, 'other'), false);
   assert.equal(model.notices.list.value.at(-1)?.text, 'not connected: editing is disabled until the server is back');
-  assert.notEqual(model.edits.history.next.value.undo, null);
+  assert.deepEqual([model.steps.next.value.undo, model.steps.may_undo()], [null, false]);
 
   await world.start(...options);
   located(world);
@@ -163,7 +164,11 @@ test('when the server is gone the page keeps what it knows and says why nothing 
     model.keeper.try_now();
     return model.link.value.kind === 'live';
   });
-  assert.deepEqual([model.edits.history.next.value, model.world.size, model.world.get(later)], [{ undo: null, redo: null }, 3, undefined]);
+  assert.deepEqual([model.world.size, model.world.get(later)], [3, undefined]);
+  // The steps that were saved: three entities were created.
+  const history = await client_of(model).ask(session.GetHistory, { limit: 1 });
+  assert.deepEqual([history.undo_steps, history.redo_steps], [3, 0]);
+  await until('the page knows', () => model.steps.next.value.undo !== null);
   assert.deepEqual(model.selection.entities.value, [orc]);
   await until('what is selected is inspected again', () => model.component(orc, health)?.value === 50);
   const again = await world.connect();

@@ -1,13 +1,14 @@
 // Edits of a page whose server the test plays: what is sent is written as lines, what is answered is said by the test.
 import type { TestContext } from 'node:test';
 
-import { BatchKind, hash32, hash64, id_text, muster, nil, session } from 'muster-client';
+import { batches_of, BatchKind, hash32, hash64, id_text, muster, nil, session } from 'muster-client';
 import type { Batch, Client, Entity, StructValue, TypeDescriptor } from 'muster-client';
 
 import { Edits } from '../../../../client/editor/src/model/edits.js';
 import type { EditedWorld } from '../../../../client/editor/src/model/edited_world.js';
 import { Log } from '../../../../client/editor/src/model/log.js';
 import { Notices } from '../../../../client/editor/src/model/notices.js';
+import { Steps } from '../../../../client/editor/src/model/steps.js';
 import { Scripted } from '../../ts/scripted.js';
 import { Hands } from '../../ts/hands.js';
 
@@ -34,8 +35,6 @@ function paths_of(type: TypeDescriptor, before = ''): Map<number, string> {
   return all;
 }
 
-const edits = ['SetField', 'SetFieldIf', 'Set', 'Remove', 'Rename', 'Reparent', 'Create', 'Spawn', 'Destroy'].map((name) => 'muster.' + name);
-
 export class Played {
   may = true;
   is_connected = true;
@@ -51,6 +50,12 @@ export class Played {
   readonly log = new Log();
   readonly notices = new Notices();
   readonly edits: Edits;
+  readonly steps: Steps;
+  /** The undos and redos that the page has asked for. */
+  asked: string[] = [];
+  /** Answers to undos and redos, first for dry ones. If there is none, there is no step. */
+  readonly plans: object[] = [];
+  readonly undones: object[] = [];
   private readonly texts = new Map<bigint, string>();
   /** Edits are not answered until the test does: their names and requests. */
   holds = false;
@@ -86,12 +91,26 @@ export class Played {
       is_driven: (component) => this.driven.has(component),
     };
     this.edits = new Edits(world, this.log, this.notices);
+    this.steps = new Steps(this.edits, world, this.log, this.notices);
     const acked = (): readonly [{ name: string }, unknown] | null => {
       if (this.holds) return null;
       const fault = this.faults.shift();
       return fault ? [session.Fault, fault] : [session.Ack, { sequence: this.sequence }];
     };
-    for (const name of edits) server.answers.set(name, acked);
+    server.answers.set(muster.Step.name, acked);
+    server.answers.set(session.Undo.name, (batch) => {
+      const { act, dry, on_conflict } = batch.message(0) as unknown as session.Undo;
+      const words = [act === session.UndoAct.undo ? 'undo' : 'redo', ...(dry ? ['dry'] : []), ...(on_conflict ? ['overwrite'] : [])];
+      this.asked.push(words.join(' '));
+      if (this.holds) return null;
+      const answer = (dry ? this.plans : this.undones).shift();
+      if (!answer) return [session.Fault, { code: session.FaultCode.not_found, text: 'there is no step' }];
+      return 'code' in answer ? [session.Fault, answer] : [session.Undone, { act, sequence: this.sequence, ...answer }];
+    });
+    server.answers.set(session.GetHistory.name, (batch) => {
+      const { offset, limit } = batch.message(0) as unknown as session.GetHistory;
+      return [session.History, this.page_of_history(offset, limit)];
+    });
     let first = 100;
     server.answers.set(session.RequestGrant.name, () => [session.Granted, { first: (first += 256) - 256, count: 256 }]);
     server.answers.set(session.GetTemplate.name, () => [muster.DefineTemplate, { name: 't', nodes: [{}, {}] }]);
@@ -108,26 +127,53 @@ export class Played {
     new Hands(t);
     const { client, server } = await Scripted.open();
     t.after(() => client.close());
-    return new Played(client, server);
+    const play = new Played(client, server);
+    await play.steps.follow(client);
+    return play;
   }
 
   set_value(entity: Entity, component: string, value: StructValue): void {
     this.values.set(`${id_text(entity)} ${component}`, value);
   }
-  /** The edits that were sent since the last call, each message a line; batches that hold several are told apart by indents. */
-  sent(): string[] {
-    const lines: string[] = [];
-    for (; this.written < this.server.batches.length; ++this.written) {
-      const batch = this.server.batches[this.written];
-      if (!edits.includes(batch.type.name)) continue;
-      const is_shared = batch.kind === BatchKind.shared;
-      for (let i = 0; i < (is_shared ? 1 : batch.count); ++i) lines.push((i > 0 ? '  ' : '') + this.line(batch, i));
-    }
-    return lines;
+  private new_steps(): muster.Step[] {
+    const all = this.server.batches.slice(this.written).filter(({ type }) => type.name === muster.Step.name);
+    this.written = this.server.batches.length;
+    return all.map((batch) => batch.message(0) as unknown as muster.Step);
   }
-  /** Answers the newest edit that waits. */
-  answer(key: { name: string }, what: { name: string }, value: unknown): void {
-    this.server.tell(what, value, { request: this.server.request_of(key) });
+  /**
+   * One line for each message that was sent since the last call. All messages of a step but the
+   * first are indented.
+   */
+  sent(): string[] {
+    return this.new_steps().flatMap((step) => this.lines(step));
+  }
+  /** The lines of each step since the last call, by its label. */
+  steps_sent(): Record<string, string[]> {
+    return Object.fromEntries(this.new_steps().map((step) => [step.label, this.lines(step)]));
+  }
+  private lines(step: muster.Step): string[] {
+    const lines = batches_of(step, this.client.types).flatMap((batch) =>
+      Array.from({ length: batch.kind === BatchKind.shared ? 1 : batch.count }, (_, i) => this.line(batch, i)),
+    );
+    return lines.map((line, i) => (i > 0 ? '  ' : '') + line);
+  }
+  /** Reports a history to the page. Labels begin with the next step. */
+  tell_history(undo: readonly string[], redo: readonly string[] = [], sequence = this.sequence): void {
+    this.kept = { undo, redo, sequence };
+    this.server.tell(session.History, this.page_of_history(0, 2), { request: 0n });
+  }
+  private kept: { undo: readonly string[]; redo: readonly string[]; sequence: bigint } = { undo: [], redo: [], sequence: 0n };
+  private page_of_history(offset: number, limit: number): object {
+    const { undo, redo, sequence } = this.kept;
+    const labels = [...[...redo].reverse(), ...undo].slice(offset, offset + limit);
+    const is_redo = Uint8Array.from(labels, (_, i) => (offset + i < redo.length ? 1 : 0));
+    const columns = { labels, is_redo, sequences: labels.map(() => sequence), parts: labels.map(() => 1) };
+    return { sequence, undo_steps: undo.length, redo_steps: redo.length, offset, ...columns };
+  }
+  /** Answers the newest step with that label. */
+  answer(label: string, what: { name: string }, value: unknown): void {
+    const of_label = this.server.sent.filter(({ name, value: sent }) => name === muster.Step.name && (sent as muster.Step).label === label);
+    this.server.tell(what, value, { request: of_label.at(-1)!.request });
   }
   get problems(): string[] {
     return this.log.lines.value.filter(({ kind }) => kind === 'problem').map(({ text }) => text);
@@ -135,9 +181,10 @@ export class Played {
   get notes(): string[] {
     return this.notices.list.value.map(({ text }) => text);
   }
-  get history(): (string | null)[] {
-    const { undo, redo } = this.edits.history.next.value;
-    return [undo, redo];
+  /** The labels of the steps that undo and redo would take. */
+  get history(): (string | undefined)[] {
+    const { undo, redo } = this.steps.next.value;
+    return [undo?.label, redo?.label];
   }
 
   private text(hash: unknown): string {

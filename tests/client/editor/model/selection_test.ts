@@ -83,3 +83,24 @@ test('a command runs by its id where there is one that is enabled', () => {
   commands.menu_at(3, 4);
   assert.deepEqual(commands.menu.value, { x: 3, y: 4 });
 });
+
+test('those that are destroyed and come back are selected again, unless something else was selected since', () => {
+  const selection = new Selection();
+  const now = (): number[] => selection.entities.value.map(({ index }) => index);
+  selection.set([a, b, c]);
+  selection.lose([a, b]);
+  selection.regain([entity(9), a]);
+  selection.regain([b, c]); // c was never lost
+  assert.deepEqual(now(), [3, 1, 2]);
+  selection.lose([c]);
+  selection.set([a]);
+  selection.regain([c]);
+  assert.deepEqual(now(), [1]);
+  selection.lose([a]);
+  selection.regain([entity(1, 2)]); // another one of that index
+  assert.deepEqual(now(), []);
+  selection.regain([a, c]); // c had been lost before
+  assert.deepEqual(now(), [1]);
+  selection.regain([a]);
+  assert.deepEqual(now(), [1]);
+});

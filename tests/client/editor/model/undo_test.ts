@@ -1,4 +1,5 @@
-// Whatever is edited: undo brings the world back as it was, step by step, and redo as it had become. A second client looks.
+// Random edits of a page: undo brings the world back as it was, step by step, and redo as it had
+// become. A second client looks.
 import assert from 'node:assert/strict';
 
 import { id_text, nil, same_entity, session } from 'muster-client';
@@ -8,7 +9,7 @@ import { copy_trees } from '../../../../client/editor/src/model/copies.js';
 import type { Model } from '../../../../client/editor/src/model/model.js';
 import { placeholder } from '../../../../client/editor/src/model/operations.js';
 import type { Made } from '../../../../client/editor/src/model/operations.js';
-import { default_value, with_references } from '../../../../client/editor/src/model/values.js';
+import { default_value } from '../../../../client/editor/src/model/values.js';
 import { Random, random_value, test } from '../../ts/support.js';
 import { until, World } from '../../ts/world.js';
 import { opened } from './around.js';
@@ -16,7 +17,7 @@ import { opened } from './around.js';
 const health = 'golden.Health';
 const config = 'golden.Config';
 
-/** The world by paths: children in their order (roots have none that steps keep), values, and whom references mean. */
+/** The world by paths: ids, children in their order (roots have none), and values. */
 async function seen(client: Client): Promise<Record<string, unknown>> {
   const found: { entity: Entity; path: string; children: string[] }[] = [];
   const walk = async (node: Entity, path: string): Promise<void> => {
@@ -29,16 +30,11 @@ async function seen(client: Client): Promise<Record<string, unknown>> {
       }
   };
   await walk(nil, '');
-  const path_of = (entity: Entity): string => found.find((each) => same_entity(each.entity, entity))?.path ?? id_text(entity);
   const values = await Promise.all(found.map(({ entity }) => client.show(entity)));
   const all: Record<string, unknown> = {};
-  found.forEach(({ path, children }, i) => {
-    const components: Record<string, unknown> = {};
-    for (const [name, value] of Object.entries(values[i].components)) {
-      if (!name.startsWith('golden.')) continue;
-      components[name] = with_references(client.types.component(name), value, (entity) => ({ path: path_of(entity) }) as never);
-    }
-    all[path] = { children, components };
+  found.forEach(({ entity, path, children }, i) => {
+    const components = Object.entries(values[i].components).filter(([name]) => name.startsWith('golden.'));
+    all[path] = { id: id_text(entity), children, components: Object.fromEntries(components) };
   });
   return Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
@@ -80,7 +76,7 @@ async function edit(model: Model, other: Client, random: Random, number: number)
     const value = random_value(type, random);
     return { ...value, value: random.next(101), mesh: `mesh ${number}`, target: one(), slots: [0, 1].map(() => ({ count: random.next(99), item: `item ${number}`, owner: one() })) };
   };
-  switch (random.next(12)) {
+  switch (random.next(13)) {
     case 0:
       return edits.set_field([orc], health, 'value', random.next(101));
     case 1:
@@ -108,14 +104,17 @@ async function edit(model: Model, other: Client, random: Random, number: number)
         { entity: root, parent: one(), name: `orc ${number}`, components: { [health]: value } },
         { entity: child, parent: root, name: 'below', components: {} },
       ];
-      return (await edits.create('create', made, [root])).length > 0;
+      return (await edits.create('Create', made, [root])).length > 0;
     }
+    case 11:
+      return having.length > 2 && edits.destroy([orc]);
     case 10:
       return (await edits.duplicate([orc], await copy_trees(model.client.value!, [orc]))).length > 0;
     default: {
-      const drag = edits.drag('drag');
+      const drag = edits.drag('Drag');
       for (let i = 0; i < 3; ++i) drag.set(orc, health, 'regen', i + number);
       drag.commit();
+      await drag.finished;
       return true;
     }
   }
@@ -127,59 +126,66 @@ for (const seed of [1, 2])
     const other = await world.connect('unix');
     const town = await other.create(nil, 'town');
     for (let i = 0; i < 3; ++i) await other.create(town, `orc ${-i}`, [health, { value: i, mesh: '' }]);
-    const model = await opened(t, world);
+    // The page is another user, with steps of its own.
+    const { token } = await other.ask(session.CreateToken, { name: 'ann', role: session.Role.admin });
+    const model = await opened(t, world, token);
     const random = new Random(seed);
     const { edits } = model;
-    const label = () => edits.history.next.peek();
-    /** How many steps there are to be taken back, and to be done again. */
-    const steps = (): number[] => {
-      const { done, undone } = edits.history as unknown as { done: unknown[]; undone: unknown[] };
-      return [done.length, undone.length];
+    const label = (): { undo?: string; redo?: string } => {
+      const { undo, redo } = model.steps.next.peek();
+      return { undo: undo?.label, redo: redo?.label };
     };
-    const problems = () => model.log.lines.value.map(({ text }) => text).filter((text) => /^(undo|redo)/.test(text));
+    /** The numbers of steps to undo and to redo. */
+    const steps = async (): Promise<number[]> => {
+      const { undo_steps, redo_steps } = await model.client.peek()!.ask(session.GetHistory, { limit: 1 });
+      return [undo_steps, redo_steps];
+    };
+    const problems = () => model.log.lines.value.map(({ text }) => text).filter((text) => /^(Undo|Redo|Undid|Redid)/.test(text));
     const states: Record<string, unknown>[] = [await seen(other)];
     const edited = async (number: number): Promise<void> => {
       await agree(model, other);
       model.selection.set(random.next(3) ? [] : [random.pick([...model.world]).entity]);
       if (model.selection.active) await agree(model, other);
-      const before = steps();
+      const before = await steps();
       const is_done = await edit(model, other, random, number);
-      await until('it was answered', () => edits.pending.peek().length === 0);
+      await until('it was answered', () => !edits.is_busy());
       const now = await seen(other);
       if (!is_done) {
         assert.deepEqual(now, states.at(-1), 'what was refused changed nothing');
-        assert.deepEqual(steps(), before);
-      } else if (steps()[0] !== before[0]) {
+        assert.deepEqual(await steps(), before);
+      } else if ((await steps())[0] !== before[0]) {
         states.push(now);
       }
     };
     let at = 0;
     const turn = async (way: 'undo' | 'redo'): Promise<void> => {
-      const next = label()[way];
-      const [done, undone] = steps();
+      const [done, undone] = await steps();
       const by = way === 'undo' ? -1 : 1;
-      edits[way]();
+      model.steps[way]();
       at += by;
-      await until(`${way} of ${next} is over`, () => {
-        assert.deepEqual(problems(), []);
-        return steps().join() === [done + by, undone - by].join() && edits.pending.peek().length === 0;
-      });
-      assert.deepEqual(await seen(other), states[at], `${way} ${next}`);
+      await until(`${way} ${at} is over`, () => !edits.is_busy());
+      assert.deepEqual(problems(), []);
+      assert.deepEqual(await steps(), [done + by, undone - by]);
+      assert.deepEqual(await seen(other), states[at], `${way} ${at}`);
+    };
+    const all = async (way: 'undo' | 'redo'): Promise<void> => {
+      while ((await steps())[way === 'undo' ? 0 : 1] > 0) await turn(way);
+      await until('the page knows that there is no more', () => label()[way] === undefined);
     };
     for (let number = 1; number <= 14; ++number) await edited(number);
     assert.ok(states.length > 8);
     at = states.length - 1;
-    while (label().undo !== null) await turn('undo');
+    await all('undo');
     assert.equal(at, 0);
-    while (label().redo !== null) await turn('redo');
+    await all('redo');
     assert.equal(at, states.length - 1);
     // Another edit, and what was undone cannot be done again.
     await turn('undo');
     await turn('undo');
     states.length = at + 1;
     for (let number = 15; states.length === at + 1; ++number) await edited(number);
-    assert.equal(label().redo, null);
+    assert.equal((await steps())[1], 0);
     at = states.length - 1;
-    while (label().undo !== null) await turn('undo');
+    await all('undo');
     assert.equal(at, 0);
   });
