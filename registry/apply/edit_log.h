@@ -54,7 +54,7 @@ class EditLog {
   /// Called after the edit was applied completely or was refused without effect.
   virtual void after(const Edit& edit, const Refusal& refusal) = 0;
   /// Called before the edits of a Step.
-  virtual void step_begins(const Editor& by, const StepView& step) = 0;
+  virtual void step_begins(const Sender& by, const StepView& step) = 0;
   /// Called if a message of the Step was refused. Returns batches that take back the edits of the
   /// Step so far, in order: structural messages of kind each or shared, and DefineTemplate. They
   /// are aligned to 16 bytes and valid until the next call. The registry applies them without

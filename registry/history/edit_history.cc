@@ -37,10 +37,10 @@ class EditHistory::Impl {
     bool in_step = false;  // between step_begins() and step_ends()
     bool exists = false;
   };
-  void begin(const Editor& by, StepAct act);
+  void begin(const Sender& by, StepAct act);
   void before(const Edit& edit);
   void after(const Edit& edit, const Refusal& refusal);
-  void step_begins(const Editor& by, const StepView& step);
+  void step_begins(const Sender& by, const StepView& step);
   std::span<const std::byte> take_back();
   void step_ends(bool applied);
   /// Puts the newest input on a stack, unless it is still being applied.
@@ -73,7 +73,7 @@ class EditHistory::Impl {
   void drop_redo(std::uint64_t user);
   void meet_limit();
 
-  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest);
+  UndoReport apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest);
   std::uint32_t release_ids();
   void clear();
 
@@ -95,7 +95,7 @@ class EditHistory::Impl {
 
 // --- recording ---
 
-void EditHistory::Impl::begin(const Editor& by, StepAct act) {
+void EditHistory::Impl::begin(const Sender& by, StepAct act) {
   open_ = {};
   open_.exists = true;
   open_.act = act;
@@ -118,7 +118,7 @@ void EditHistory::Impl::after(const Edit& edit, const Refusal& refusal) {
   recording_.after(edit, refusal.code != RefusalCode::none, [&](Part part) { open_.parts->add(std::move(part)); });
 }
 
-void EditHistory::Impl::step_begins(const Editor& by, const StepView& step) {
+void EditHistory::Impl::step_begins(const Sender& by, const StepView& step) {
   close();
   begin(by, step.act());
   open_.in_step = true;
@@ -245,7 +245,7 @@ void EditHistory::Impl::meet_limit() {
   }
 }
 
-UndoReport EditHistory::Impl::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest) {
+UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest) {
   close();
   UndoReport nothing{.sequence = registry_.sequence()};
   const auto user = users_.find(by.user);
@@ -272,7 +272,7 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Editor& by, Conflicts 
     message.batches.assign(bytes, bytes + result.batches.size());
     BatchBuilder batch;
     batch.append_table(TypeTraits<muster::Step>::id, {}, encode(message));
-    const Receipt receipt = registry_.host().push_batch(batch.bytes(), by.session, by.request, by.user);
+    const Receipt receipt = registry_.host().push_batch(batch.bytes(), by);
     report.sequence = receipt.sequence;
     // The messages suit the state they were made for. If one is refused anyway, the registry has
     // taken back the others.
@@ -333,7 +333,7 @@ EditHistory::EditHistory(EntityRegistry& registry, std::uint64_t bytes_max)
 
 EditHistory::~EditHistory() { impl_->registry_.host().set_edit_log(nullptr); }
 
-UndoReport EditHistory::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest) {
+UndoReport EditHistory::apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest) {
   return impl_->apply(act, by, conflicts, dry, only_newest);
 }
 
@@ -418,7 +418,7 @@ void EditHistory::clear() { impl_->clear(); }
 
 void EditHistory::before(const Edit& edit) { impl_->before(edit); }
 void EditHistory::after(const Edit& edit, const Refusal& refusal) { impl_->after(edit, refusal); }
-void EditHistory::step_begins(const Editor& by, const StepView& step) { impl_->step_begins(by, step); }
+void EditHistory::step_begins(const Sender& by, const StepView& step) { impl_->step_begins(by, step); }
 std::span<const std::byte> EditHistory::take_back() { return impl_->take_back(); }
 void EditHistory::step_ends(bool applied) { impl_->step_ends(applied); }
 

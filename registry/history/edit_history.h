@@ -85,7 +85,7 @@ class EditHistory final : public EditLog {
   /// report counts as `passed_over`. If no step would change anything, `done` is 0 and nothing is
   /// changed or dropped; the report then describes the newest step. A dry run changes nothing. If
   /// `only_newest` is set, no step is passed over, and the report describes the newest step.
-  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest = false);
+  UndoReport apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest = false);
 
   /// Pushes a ReleaseIds for the parked ids that no step can revive. After load() and clear(), the
   /// first call looks at all ids of the registry. Returns the number of steps that were dropped
@@ -124,7 +124,7 @@ class EditHistory final : public EditLog {
 
   void before(const Edit& edit) override;
   void after(const Edit& edit, const Refusal& refusal) override;
-  void step_begins(const Editor& by, const StepView& step) override;
+  void step_begins(const Sender& by, const StepView& step) override;
   std::span<const std::byte> take_back() override;
   void step_ends(bool applied) override;
 

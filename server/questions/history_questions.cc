@@ -122,7 +122,7 @@ void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
   if (const std::string* const error = world_.recording_error()) return asked.fault(not_recorded_fault(*error));
   const Session& from = asked.to();
   const auto act = static_cast<HistoryAct>(what.act);
-  const Editor by{.session = from.author, .user = from.user, .request = asked.request};
+  const Sender by{.session = from.number, .user = from.user, .request = asked.request};
   const bool dry = what.dry == 1, only_newest = what.only_newest == 1;
   const bool any = history->steps(from.user, act) > 0;
   const UndoReport report = history->apply(act, by, static_cast<Conflicts>(what.on_conflict), dry, only_newest);

@@ -222,7 +222,7 @@ class PowerLives {
         edit.append(child, Destroy{});
       }
     }
-    registry.host().push_batch(edit.bytes(), user, 1, user);
+    registry.host().push_batch(edit.bytes(), {.session = user, .user = user, .request = 1});
   }
   void undo(EditHistory& history) {
     const std::uint64_t user = 1 + random_() % users;

@@ -76,7 +76,7 @@ struct Log final : EditLog {
     left = now;
     text += std::to_string(edit.type) + " was " + name(refusal.code) + "\n";
   }
-  void step_begins(const Editor&, const StepView&) override { FAIL("there is no Step"); }
+  void step_begins(const Sender&, const StepView&) override { FAIL("there is no Step"); }
   std::span<const std::byte> take_back() override { return {}; }
   void step_ends(bool) override {}
   EntityRegistry& registry;
@@ -143,7 +143,7 @@ TEST_CASE("what the host, handlers and timers do is no edit, and a log changes n
     struct None final : EditLog {
       void before(const Edit& edit) override { FAIL("an edit of type " << edit.type); }
       void after(const Edit&, const Refusal&) override {}
-      void step_begins(const Editor&, const StepView&) override { FAIL("a Step"); }
+      void step_begins(const Sender&, const StepView&) override { FAIL("a Step"); }
       std::span<const std::byte> take_back() override { return {}; }
       void step_ends(bool) override {}
     } none;

@@ -41,7 +41,7 @@ struct World {
     return static_cast<std::size_t>(std::ranges::count_if(all, [&](Entity e) { return parked(e); }));
   }
   Receipt send(BatchBuilder& batches, std::uint64_t session = 1) {
-    return registry.host().push_batch(batches.bytes(), session, 1, 10);
+    return registry.host().push_batch(batches.bytes(), {.session = session, .user = 10, .request = 1});
   }
   Receipt send_one(const std::function<void(BatchBuilder&)>& write, std::uint64_t session = 1) {
     BatchBuilder batches;

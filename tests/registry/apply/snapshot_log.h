@@ -49,7 +49,7 @@ class SnapshotLog : public muster::EditLog {
   void after(const muster::Edit&, const muster::Refusal& refusal) override {
     text += refusal.code == muster::RefusalCode::none ? "edit " : "refused ";
   }
-  void step_begins(const muster::Editor& by, const muster::StepView& step) override {
+  void step_begins(const muster::Sender& by, const muster::StepView& step) override {
     CHECK(by.sequence == registry_.sequence());
     text += "begin " + std::string(step.label()) + " ";
     then_ = contents_of(registry_);
@@ -82,7 +82,7 @@ inline muster::Receipt push_step(muster::EntityRegistry& registry, const muster:
   registry.add_type<muster::Step>();
   muster::BatchBuilder batch;
   batch.append_table(muster::TypeTraits<muster::Step>::id, {}, encode(step));
-  return registry.host().push_batch(batch.bytes(), 1, 1, 10);
+  return registry.host().push_batch(batch.bytes(), {.session = 1, .user = 10, .request = 1});
 }
 
 }  // namespace test

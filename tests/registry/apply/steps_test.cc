@@ -271,7 +271,7 @@ TEST_CASE("a registry without a log refuses a Step, and so does one whose host, 
   r.push(world.town, game::Ping{});
   BatchBuilder timed;
   timed.append_timed(5, 0, batch.front());
-  r.host().push_batch(timed.bytes(), 1, 1, 10);
+  r.host().push_batch(timed.bytes(), {.session = 1, .user = 10, .request = 1});
   r.advance(10);
   CHECK(r.host().counters().refused == 4);
   CHECK(log.text.empty());
@@ -334,7 +334,7 @@ TEST_CASE("a Step of random edits does what its messages do one by one, or nothi
       const Receipt receipt = push_step(steps, step_of(batches));
       if (receipt.refused == 0) {
         ++applied;
-        const Receipt all = singles.host().push_batch(batches.bytes(), 1, 1, 10);
+        const Receipt all = singles.host().push_batch(batches.bytes(), {.session = 1, .user = 10, .request = 1});
         REQUIRE(all.refused + all.dead == 0);
         REQUIRE(all.handled == receipt.handled);
         REQUIRE(contents_of(steps) == contents_of(singles));
@@ -348,7 +348,7 @@ TEST_CASE("a Step of random edits does what its messages do one by one, or nothi
       naive::RowsSource source(saved);
       REQUIRE(loaded.load(source));
       SnapshotLog third(loaded);
-      const Receipt all = loaded.host().push_batch(batches.bytes(), 1, 1, 10);
+      const Receipt all = loaded.host().push_batch(batches.bytes(), {.session = 1, .user = 10, .request = 1});
       REQUIRE(all.refused + all.dead > 0);
     }
   }

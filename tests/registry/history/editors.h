@@ -90,10 +90,10 @@ struct Editors {
     while (made.size() < count) made.push_back(take());
     return made;
   }
-  Editor by(std::uint64_t user) { return {.session = 100 + user, .user = user, .request = ++request}; }
+  Sender by(std::uint64_t user) { return {.session = 100 + user, .user = user, .request = ++request}; }
   Receipt push(std::uint64_t user, BatchBuilder& batch) {
-    const Editor editor = by(user);
-    return registry.host().push_batch(batch.bytes(), editor.session, editor.request, editor.user);
+    const Sender editor = by(user);
+    return registry.host().push_batch(batch.bytes(), editor);
   }
   template <class M>
   Receipt edit(std::uint64_t user, Entity e, const M& message) {

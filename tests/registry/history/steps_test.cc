@@ -120,7 +120,7 @@ TEST_CASE("the inputs of a gesture form one step") {
     for (const std::byte b : bytes) step.batches.push_back(static_cast<std::uint8_t>(b));
     BatchBuilder batch;
     batch.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
-    w.registry.host().push_batch(batch.bytes(), 777, 1, 1);
+    w.registry.host().push_batch(batch.bytes(), {.session = 777, .user = 1, .request = 1});
     CHECK(w.undos(1) == 2);
   }
   SECTION("unless another step came in between") {
@@ -168,7 +168,7 @@ TEST_CASE("sessions without a user share one history") {
   World w;
   BatchBuilder batch;
   batch.append_rows(w.orc, Set{}, Health{20});
-  w.registry.host().push_batch(batch.bytes(), 5, 1, 0);
+  w.registry.host().push_batch(batch.bytes(), {.session = 5, .user = 0, .request = 1});
   CHECK(w.history.apply(HistoryAct::undo, {.session = 6, .user = 0, .request = 1}, Conflicts::skip, false).done == 1);
   CHECK(w.get<Health>(w.orc).value == 10);
 }

@@ -110,7 +110,7 @@ TEST_CASE("a step is told with its name and what its batches do, and an undo wit
     Step step{.label = "Make room"};
     step.batches.assign(bytes, bytes + inner.bytes().size());
     batch.append_table(TypeTraits<Step>::id, {}, encode(step));
-    REQUIRE(registry.host().push_batch(batch.bytes(), 5, 1, 2).refused == 0);
+    REQUIRE(registry.host().push_batch(batch.bytes(), {.session = 5, .user = 2, .request = 1}).refused == 0);
     REQUIRE(made.world.history().apply(HistoryAct::undo, {.session = 5, .user = 2}, Conflicts::skip, false).done == 2);
     made.edit();
   }

@@ -27,12 +27,12 @@ Handlers install(EntityRegistry& registry) {
   return {};
 }
 
-WorldOptions recorded() { return {.durability = Durability::commit, .autosave = {}}; }
+WorldOptions recorded() { return {.durability = Durability::each_flush, .autosave = {}}; }
 
 void set(EntityRegistry& registry, Entity e, float value) {
   BatchBuilder edit;
   edit.append_rows(e, Set{}, game::Health{.value = value});
-  REQUIRE(registry.host().push_batch(edit.bytes(), session, 1, user).refused == 0);
+  REQUIRE(registry.host().push_batch(edit.bytes(), {.session = session, .user = user, .request = 1}).refused == 0);
 }
 
 /// Writes a world of format 2.
@@ -43,7 +43,7 @@ void write_world(const std::string& path) {
     const Entity orc = registry.create("orc", game::Health{.value = 23}).or_stop();
     registry.create_under(orc, "child", game::Armor{.factor = 3}).or_stop();
     set(registry, orc, 24);
-    world.commit();
+    world.save();
   }
   make_format_2(path);
 }

@@ -30,11 +30,11 @@ Handlers install(EntityRegistry& registry) {
   return {};
 }
 
-WorldOptions recorded() { return {.durability = Durability::commit, .autosave = {}}; }
+WorldOptions recorded() { return {.durability = Durability::each_flush, .autosave = {}}; }
 
 /// Sends a batch as a session of the user does.
 void push(EntityRegistry& registry, std::uint64_t user, BatchBuilder& batch) {
-  CHECK(registry.host().push_batch(batch.bytes(), 100 + user, 1, user).refused == 0);
+  CHECK(registry.host().push_batch(batch.bytes(), {.session = 100 + user, .user = user, .request = 1}).refused == 0);
 }
 void set(EntityRegistry& registry, std::uint64_t user, Entity e, float value) {
   BatchBuilder edit;
@@ -75,7 +75,7 @@ std::string rows(const std::string& path) { return run_sql(path, "SELECT count(*
 
 void begin(World& world) {
   (void)world.registry().create("orc", game::Health{.value = 10}).or_stop();
-  world.commit();
+  world.save();
 }
 
 }  // namespace
@@ -93,12 +93,12 @@ TEST_CASE("steps are there after a restart: from the file, from the journal, and
     EntityRegistry& registry = world.registry();
     const Entity orc = registry.find_path("/orc");
     set(registry, ann, orc, 20);
-    if (saved == 1) world.commit();
+    if (saved == 1) world.save();
     (void)create(registry, bob, orc, "axe");
     destroy(registry, bob, registry.find_path("/orc/axe"));
     set(registry, ann, orc, 30);
     CHECK(undo(world, ann).done == 1);
-    if (saved == 2) world.commit();
+    if (saved == 2) world.save();
     before = text_of(world.history());
     hash = registry.hash();
   }
@@ -142,11 +142,11 @@ TEST_CASE("a save that fails keeps the steps for the next one") {
     CHECK_FALSE(world.try_commit());
     set(world.registry(), ann, world.registry().find_path("/orc"), 30);
     bool failed = false;
-    REQUIRE(world.begin_commit([&](const auto& report) { failed = !report; }));
+    REQUIRE(world.begin_save([&](const auto& report) { failed = !report; }));
     CHECK_FALSE(world.try_commit());
     CHECK(failed);
     disk.operations_left = -1;
-    world.commit();
+    world.save();
     before = text_of(world.history());
   }
   sqlite3_vfs_register(usual, 1);
@@ -165,12 +165,12 @@ TEST_CASE("steps that are gone are removed from the file, and a world without ne
   begin(world);
   const Entity orc = world.registry().find_path("/orc");
   for (int i = 0; i < 5; ++i) set(world.registry(), ann, orc, static_cast<float>(20 + i));
-  const std::uint64_t checkpoint = world.commit().checkpoint;
+  const std::uint64_t checkpoint = world.save().checkpoint;
   CHECK(rows(path) == "5\n");
-  CHECK(world.commit().checkpoint == checkpoint);
+  CHECK(world.save().checkpoint == checkpoint);
   for (int i = 0; i < 3; ++i) CHECK(undo(world, ann).done == 1);
   set(world.registry(), ann, orc, 99);  // what was undone cannot be redone
-  world.commit();
+  world.save();
   CHECK(rows(path) == "3\n");
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("a history of which a byte or a step is another is refused; one that w
     begin(world);
     for (int i = 0; i < 3; ++i)
       set(world.registry(), ann, world.registry().find_path("/orc"), static_cast<float>(20 + i));
-    world.commit();
+    world.save();
   }
   const auto [sql, what] = GENERATE(table<std::string, std::string>(
       {{"UPDATE history SET bytes = zeroblob(length(bytes)) WHERE number = (SELECT max(number) FROM history)",
@@ -243,7 +243,7 @@ TEST_CASE("a history of which a byte or a step is another is refused; one that w
     CHECK(world.history().steps(ann, HistoryAct::undo) == 0);
     CHECK(health(world, "/orc") == 22);
     set(world.registry(), ann, world.registry().find_path("/orc"), 1);
-    world.commit();
+    world.save();
     CHECK(rows(path) == "1\n");
     return;
   }
@@ -264,7 +264,7 @@ TEST_CASE("steps that are not understood are dropped with a warning, and the wor
     const Handlers handlers = install(registry);
     (void)registry.create("orc", game::Health{.value = 10}).or_stop();
     const std::vector<HistoryRow> steps{{.number = 1, .bytes = Bytes(3)}, {.number = 2, .bytes = Bytes(3)}};
-    REQUIRE(file->checkpoint({.sequence = registry.sequence(), .steps = steps},
+    REQUIRE(file->save({.sequence = registry.sequence(), .steps = steps},
                              [&](StateSink& sink) { registry.save(sink); }));
   }
   WorldOptions options = saved_by_hand();
@@ -274,7 +274,7 @@ TEST_CASE("steps that are not understood are dropped with a warning, and the wor
   World world(path, install, options);
   REQUIRE(warnings.size() == 1);
   CHECK_THAT(warnings[0], Catch::StartsWith("the history cannot be read, and is empty now: "));
-  world.commit();
+  world.save();
   CHECK(rows(path) == "0\n");
   CHECK(verify(path).value().remarks.empty());
 }
@@ -287,7 +287,7 @@ TEST_CASE("the file beside a displaced world has the whole history") {
     World world(path, install, recorded());
     begin(world);
     set(world.registry(), ann, world.registry().find_path("/orc"), 20);
-    world.commit();
+    world.save();
     set(world.registry(), bob, world.registry().find_path("/orc"), 30);
     before = text_of(world.history());
     std::filesystem::rename(path, path + "-elsewhere");
