@@ -34,7 +34,7 @@ void Structure::begin_step(const StepView& step) {
   in_step_ = true;
   revives_ = step.act() != StepAct::edit;
   step_ids_.clear();
-  log_->step_begins(editor_, step);
+  log_->step_begins(sender_, step);
 }
 
 void Structure::end_step(bool applied) {

@@ -230,7 +230,7 @@ std::span<const Entity> Structure::doomed(Entity e) {
 std::uint32_t Structure::destroy_many(std::span<const Entity> ids, const std::byte* payload) {
   std::uint32_t destroyed = 0;
   edited(TypeTraits<Destroy>::id, ids, payload, {}, {}, [&] {
-    if (editor_.session != 0) {
+    if (sender_.session != 0) {
       for (const Entity e : ids)
         if (const Row row = storage_.find(e)) {
           destroy_linked(e, row, true);

@@ -85,7 +85,7 @@ class Structure {
   /// of the returned refusal is `none`.
   [[gnu::always_inline]] Refusal apply(TypeId message, Entity target, const std::byte* payload,
                                        const RowSetSpan& rows) {
-    if (editor_.session == 0) [[likely]]
+    if (sender_.session == 0) [[likely]]
       return apply_one(message, target, payload, rows);
     return apply_edit(message, target, payload, rows);
   }
@@ -107,7 +107,7 @@ class Structure {
 
   /// True if the messages being applied are from a session and the registry has a log. Only then
   /// can they be taken back.
-  bool is_logged() const noexcept { return editor_.session != 0; }
+  bool is_logged() const noexcept { return sender_.session != 0; }
   bool in_step() const noexcept { return in_step_; }
   /// Must be called before the messages of a Step. They must be logged (is_logged()).
   void begin_step(const StepView& step);
