@@ -258,6 +258,7 @@ set(muster_public_headers
   messages/utf8.h
   messages/value_text.h
   registry/apply/created.h
+  registry/apply/edit_log.h
   registry/apply/fill_rows.h
   registry/apply/left_columns.h
   registry/apply/manager.h
