@@ -78,7 +78,7 @@ TEST_CASE("a client that took nothing for too long is told so when it comes agai
   deaf.send_message(hello_with());
   const auto welcome = deaf.receive();
   REQUIRE(welcome.has_value());
-  before = session::read<session::Welcome>(welcome->batch()).session;
+  before = session::read<session::Welcome>(welcome->batch()).secret;
   deaf.send_message(session::Follow{.world = true, .values = true}, 7);
   wait_cut(world);
   const auto again = come_again(world, before);
@@ -95,11 +95,11 @@ TEST_CASE("why a session ended is known also of one whose user was sent away, an
   {
     RawClient client(world.address());
     client.send_message(hello_with());
-    left = session::read<session::Welcome>(client.receive()->batch()).session;
+    left = session::read<session::Welcome>(client.receive()->batch()).secret;
   }
   RawClient client(world.address());
   client.send_message(hello_with());
-  silent = session::read<session::Welcome>(client.receive()->batch()).session;
+  silent = session::read<session::Welcome>(client.receive()->batch()).secret;
   CHECK(client.receive_fault().code == session::FaultCode::silent);
   CHECK(come_again(world, silent).ended_code == session::FaultCode::silent);
   CHECK(come_again(world, left).ended_code == session::FaultCode::none);
