@@ -278,8 +278,7 @@ class Delivery {
   // Parallel to the targets of a span: true if a handler has consumed the message.
   std::vector<std::uint8_t> ended_;
   std::vector<std::byte> before_;
-  std::vector<std::byte> step_bytes_;  // the batches of the Step that is being delivered
-  std::vector<TypeId> types_here_;     // types of the entity whose changes are being followed
+  std::vector<TypeId> types_here_;  // types of the entity whose changes are being followed
   std::vector<std::pair<ChangeKind, TypeId>> changes_;
 };
 

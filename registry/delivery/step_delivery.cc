@@ -6,7 +6,7 @@
 //   EditLog::take_back       if a message was refused, or its target was dead
 //   EditLog::step_ends
 //   cascade                  what handlers pushed; nothing if the Step was taken back
-#include "messages/require.h"
+#include "messages/step_batches.h"
 #include "registry/delivery/delivery.h"
 
 namespace muster {
@@ -14,18 +14,13 @@ namespace muster {
 void Delivery::step(MessageRoute& route, std::span<const std::byte> table, Receipt& receipt) {
   if (!structure_.is_logged()) return note({RefusalCode::no_edit_log, {}, TypeTraits<Step>::id}, receipt);
   const StepView step = StepView::from(table);
-  const auto bytes = std::as_bytes(step.batches());
-  step_bytes_.assign(bytes.begin(), bytes.end());  // the table aligns them to 4 bytes only
+  const StepBatches batches(step);
   const Arena::Mark before = cascade_.mark();
   structure_.begin_step(step);
   Receipt own;
-  for (std::span<const std::byte> left = step_bytes_; !left.empty() && own.refused == 0;) {
-    std::uint32_t first = 0;
-    if (left.size() >= sizeof(BatchHeader)) std::memcpy(&first, left.data(), sizeof first);
-    require(first >= sizeof(BatchHeader) && first <= left.size(), "the bytes of a Step end inside a batch");
-    in_step(BatchView(left), own);
-    left = left.subspan(first);
-  }
+  batches.for_each([&](const BatchView& batch) {
+    if (own.refused == 0) in_step(batch, own);
+  });
   if (own.refused == 0) {
     structure_.end_step(true);
     receipt.handled += own.handled;

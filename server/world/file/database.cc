@@ -50,17 +50,17 @@ Statement& Statement::bind_null(int index) noexcept {
   return *this;
 }
 
-Step Statement::step() noexcept {
-  if (!bound_) return Step::error;
+StepResult Statement::step() noexcept {
+  if (!bound_) return StepResult::error;
   switch (sqlite3_step(statement_)) {
-    case SQLITE_ROW: return Step::row;
-    case SQLITE_DONE: return Step::done;
-    default: return Step::error;
+    case SQLITE_ROW: return StepResult::row;
+    case SQLITE_DONE: return StepResult::done;
+    default: return StepResult::error;
   }
 }
 
 bool Statement::run() noexcept {
-  const bool good = step() == Step::done;
+  const bool good = step() == StepResult::done;
   // If the step failed, sqlite3_reset() sets the same error again, so the connection's error can
   // still be read afterwards.
   if (bound_) reset();
@@ -193,9 +193,9 @@ std::expected<std::string, WorldError> Database::value(const char* sql, const ch
   auto statement = prepare(sql, doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
   switch (statement->step()) {
-    case Step::row: return statement->text(0);
-    case Step::done: return std::string();
-    case Step::error: break;
+    case StepResult::row: return statement->text(0);
+    case StepResult::done: return std::string();
+    case StepResult::error: break;
   }
   return std::unexpected(error(doing));
 }

@@ -51,9 +51,9 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
   auto statement = database.prepare("SELECT name, value FROM meta", doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
   Values values;
-  Step step;
-  while ((step = statement->step()) == Step::row) values[statement->text(0)] = statement->text(1);
-  if (step == Step::error) return std::unexpected(database.error(doing));
+  StepResult step;
+  while ((step = statement->step()) == StepResult::row) values[statement->text(0)] = statement->text(1);
+  if (step == StepResult::error) return std::unexpected(database.error(doing));
 
   const auto damaged = [&](const std::string& what) {
     return std::unexpected(WorldError(WorldErrorCode::damaged, shown, "damaged: in the meta table " + what));

@@ -46,8 +46,8 @@ void FileSource::rows(StateSection section,
 bool FileSource::read(Statement& statement, StateSection section, StateDigest& digest,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
   std::optional<StateKey> last;  // the key whose newest row has been found
-  Step step;
-  while ((step = statement.step()) == Step::row) {
+  StepResult step;
+  while ((step = statement.step()) == StepResult::row) {
     const StateKey key{section, statement.integer(1), static_cast<std::uint32_t>(statement.integer(2))};
     const std::uint64_t checkpoint = statement.integer(4);
     const auto damaged = [&](const std::string& what) {
@@ -81,7 +81,7 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
     if (format_ > 1) rows_.put(key, {.id = id, .checkpoint = checkpoint, .checksum = stored, .length = bytes.size()});
     if (take) take(key, aligned(bytes));
   }
-  if (step == Step::error) {
+  if (step == StepResult::error) {
     error_ = database_.error(reading);
     return false;
   }
@@ -93,8 +93,8 @@ std::expected<void, WorldError> FileSource::finish() {
   if (!error_) {
     auto statement = database_.prepare("SELECT DISTINCT section FROM state ORDER BY section", reading);
     if (!statement) return std::unexpected(std::move(statement.error()));
-    Step step;
-    while ((step = statement->step()) == Step::row) {
+    StepResult step;
+    while ((step = statement->step()) == StepResult::row) {
       const std::uint64_t section = statement->integer(0);
       if (!statement->is_integer(0) || section > 0xffff) {
         fail(WorldErrorCode::damaged, "damaged: a row of section " + statement->text(0) + ", which cannot be");
@@ -107,7 +107,7 @@ std::expected<void, WorldError> FileSource::finish() {
       }
       if (!digests_.contains(static_cast<StateSection>(section))) left.push_back(static_cast<StateSection>(section));
     }
-    if (step == Step::error) return std::unexpected(database_.error(reading));
+    if (step == StepResult::error) return std::unexpected(database_.error(reading));
   }
   for (const StateSection section : left) rows(section, nullptr);
   if (error_) return std::unexpected(*error_);

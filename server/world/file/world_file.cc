@@ -238,9 +238,9 @@ std::expected<void, WorldError> WorldFile::check_tables() {
   auto statement = database_->prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1", doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
   for (const world_format::Table& table : world_format::tables_of(format_)) {
-    const Step step = statement->bind(1, table.name).step();
-    if (step == Step::error) return std::unexpected(database_->error(doing));
-    if (step == Step::done)
+    const StepResult step = statement->bind(1, table.name).step();
+    if (step == StepResult::error) return std::unexpected(database_->error(doing));
+    if (step == StepResult::done)
       return std::unexpected(
           error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) + "' is missing"));
     if (statement->text(0) != table.sql)
