@@ -32,7 +32,7 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
   await page.getByText('Behind', { exact: true }).waitFor();
   await world.kill();
   await page.getByText('Not connected.').waitFor();
-  await page.getByText('value of orc', { exact: true }).waitFor();
+  await page.getByText('Set value of orc', { exact: true }).waitFor();
   assert.equal(await box.getAttribute('readonly'), '');
   await editor.picture('offline');
 

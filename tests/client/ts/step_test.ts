@@ -7,6 +7,7 @@ import type { Client, Entity, StepPart } from 'muster-client';
 
 import { Scripted } from './scripted.js';
 import { test } from './support.js';
+import { World } from './world.js';
 
 const entity = (index: number): Entity => ({ index, generation: 1 });
 const health = 'golden.Health';
@@ -125,4 +126,26 @@ test('the history is told at once and whenever the server says so, to all who fo
   // A page that was asked for is for who asked.
   assert.deepEqual((await client.ask(session.GetHistory, { limit: 2 })).labels, ['a', 'b']);
   assert.equal(told.length, 2);
+});
+
+test('a step that was sent in several is one step for undo, and is applied as a whole where it fits', async (t) => {
+  const world = await World.serve(t, 'everything.bfbs', '--limit', 'frame_bytes_max=65536');
+  const client = await world.connect();
+  const all: Entity[] = [];
+  for (let i = 0; i < 300; ++i) all.push(await client.next_id());
+  const rows = [{ type: client.types.get(health), value: { value: 1 } }];
+  const made: StepPart = { kind: 'each', type: client.types.get(muster.Create), messages: all.map((target) => ({ target, value: { parent: nil }, rows })) };
+  const alive = async (): Promise<number> => (await client.ask(session.GetInfo)).entities;
+  const { handled } = await client.push_step([made], { label: 'Create many' });
+  assert.deepEqual([handled, await alive()], [300, 300]);
+  const history = await client.ask(session.GetHistory, { limit: 5 });
+  assert.deepEqual([history.labels, history.undo_steps], [['Create many'], 1]);
+  assert.deepEqual([(await client.ask(session.Undo)).done, await alive()], [300, 0]);
+  const { done } = await client.ask(session.Undo, { act: session.UndoAct.redo });
+  assert.deepEqual([done, await alive()], [300, 300]);
+
+  // One message of it is refused, and nothing of it is done.
+  const named = rename(client, [all[0].index, 'orc'], [all[1].index, 'orc']);
+  await assert.rejects(client.push_step([named]), (error: ClientError) => error.fault?.reason === 'name_taken');
+  assert.deepEqual((await client.show(all[0])).about.path, `/#${all[0].index}:1`);
 });

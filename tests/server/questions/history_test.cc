@@ -138,6 +138,29 @@ TEST_CASE("a later edit of another user is skipped, with both values, unless it 
   CHECK(desk.world.registry.get<arena::Health>(desk.orc).team == arena::Team::Red);
 }
 
+TEST_CASE("an undo of the newest step alone lists its conflicts if nothing of it is left, and passes nothing over") {
+  Desked desk;
+  const auto page = desk.of(ann), other = desk.of(bob);
+  CHECK(desk.refusal(*page, {.only_newest = 1}).reason == "nothing_to_undo");
+  desk.world.edit(*page, 1, [&](BatchBuilder& out) {
+    out.append_rows(desk.orc, Set{}, arena::Health{.value = 100, .team = arena::Team::Blue});
+  });
+  desk.world.settle();
+  HandDesk::heard(*page);
+  desk.set(*page, 90);
+  desk.set(*other, 60);
+  for (const std::uint32_t dry : {0u, 1u}) {
+    const session::Undone undone = desk.undo(*page, {.dry = dry, .only_newest = 1});
+    CHECK((undone.done == 0 && undone.passed_over == 0));
+    CHECK(undone.skipped_mine == std::vector<std::string>{"100"});
+    CHECK(undone.skipped_theirs == std::vector<std::string>{"60"});
+  }
+  CHECK(desk.health() == 60);
+  CHECK(desk.world.registry.get<arena::Health>(desk.orc).team == arena::Team::Blue);
+  CHECK(desk.undo(*page, {.on_conflict = session::OnConflict::overwrite, .only_newest = 1}).done == 1);
+  CHECK(desk.health() == 100);
+}
+
 TEST_CASE("an undo needs the right to edit, a disk that takes it, and a history") {
   Desked desk;
   const auto page = desk.of(ann);
