@@ -189,6 +189,8 @@ set(muster_server_sources
   server/edits/edit_cost.cc
   server/edits/intake.cc
   server/edits/refusal_text.cc
+  server/edits/slow_edits.cc
+  server/edits/step_changes.cc
   server/edits/text_sweep.cc
   server/edits/timer_ids.cc
   server/figures/activity_count.cc
