@@ -139,11 +139,11 @@ TEST_CASE("a save that fails keeps the steps for the next one") {
     begin(world);
     set(world.registry(), ann, world.registry().find_path("/orc"), 20);
     disk.operations_left = 0;
-    CHECK_FALSE(world.try_commit());
+    CHECK_FALSE(world.try_save());
     set(world.registry(), ann, world.registry().find_path("/orc"), 30);
     bool failed = false;
     REQUIRE(world.begin_save([&](const auto& report) { failed = !report; }));
-    CHECK_FALSE(world.try_commit());
+    CHECK_FALSE(world.try_save());
     CHECK(failed);
     disk.operations_left = -1;
     world.save();
@@ -291,7 +291,7 @@ TEST_CASE("the file beside a displaced world has the whole history") {
     set(world.registry(), bob, world.registry().find_path("/orc"), 30);
     before = text_of(world.history());
     std::filesystem::rename(path, path + "-elsewhere");
-    CHECK_FALSE(world.try_commit());
+    CHECK_FALSE(world.try_save());
     REQUIRE(world.displaced());
   }
   World world(directory / "w-rescued.muster", install, recorded());
