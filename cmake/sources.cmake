@@ -44,6 +44,7 @@ set(muster_registry_sources
   registry/apply/outbox.cc
   registry/apply/registry_state.cc
   registry/apply/row_sites.cc
+  registry/apply/steps.cc
   registry/apply/structure.cc
   registry/apply/template.cc
   registry/apply/template_spawn.cc
@@ -58,6 +59,7 @@ set(muster_registry_sources
   registry/delivery/parallel_pass.cc
   registry/delivery/schedule.cc
   registry/delivery/schedule_text.cc
+  registry/delivery/step_delivery.cc
   registry/delivery/template_delivery.cc
   registry/delivery/thread_pool.cc
   registry/delivery/unknown_names.cc
@@ -75,6 +77,15 @@ set(muster_registry_sources
   registry/handlers/turn.cc
   registry/handlers/types_known.cc
   registry/handlers/unkept.cc
+  registry/history/edit_history.cc
+  registry/history/inverse.cc
+  registry/history/overlay.cc
+  registry/history/parts.cc
+  registry/history/places.cc
+  registry/history/recording.cc
+  registry/history/saved_steps.cc
+  registry/history/snapshot_taking.cc
+  registry/history/step_parts.cc
   registry/host.cc
   registry/observe/observer.cc
   registry/observe/trace.cc

@@ -36,11 +36,13 @@ struct Edit {
 /// generation, and are issued again only after a ReleaseIds. A Create within a Step whose `act` is
 /// not `edit` may use a parked id. Parked ids are part of the state, so a replay needs a log, too.
 ///
-/// A Step is delivered message by message, by all handlers. If a message is refused or its target is
-/// not alive, the Step is refused as a whole: the log takes back the edits before it, and what
-/// handlers have pushed during the Step is dropped. Values that these handlers wrote, and texts that
-/// the Step added, remain. A registry without a log refuses every Step (RefusalCode::no_edit_log),
-/// and so does one that receives a Step from its host, a handler, or a timer.
+/// A Step is delivered message by message, to all handlers. If a message is refused or its target
+/// is not alive, the Step is refused as a whole: the log takes back the edits before it, and the
+/// messages that handlers have pushed during the Step are dropped. Values that these handlers
+/// wrote, values of runtime components, and texts that the Step added are not taken back.
+///
+/// A registry refuses a Step as a whole (RefusalCode::no_edit_log) if it has no log, or if the Step
+/// comes from its host, a handler, or a timer: then nothing could be taken back.
 ///
 /// All functions are called on the registry's thread. They must not use the registry, except to
 /// read its storage and hierarchy.

@@ -56,14 +56,14 @@ struct UndoReport {
   std::uint64_t sequence = 0;  ///< of the input that was made; of the registry in a dry run
   std::string label = {};
   std::uint32_t done = 0;         ///< parts
-  std::uint32_t passed_over = 0;  ///< steps that were dropped because nothing was left to do
+  std::uint32_t passed_over = 0;  ///< newer steps of which nothing was left to do
   std::uint32_t nil_references = 0, other_parents = 0, other_names = 0;
   std::vector<SkippedPart> skipped = {};
 };
 
 struct HistoryStep {
   std::uint64_t sequence = 0;  ///< of the newest input of the step
-  std::string_view label;
+  std::string_view label;      ///< empty if the sender gave none
   std::uint32_t parts = 0;
   bool redo = false;
 };
@@ -73,20 +73,23 @@ struct HistoryStep {
 class EditHistory final : public EditLog {
  public:
   /// Becomes the registry's edit log until it is destroyed. `bytes_max` is the limit on the memory
-  /// of all steps. The registry must outlive this object.
+  /// of all steps: after each input, the oldest steps are dropped until the limit is met. The
+  /// registry must outlive this object.
   EditHistory(EntityRegistry& registry, std::uint64_t bytes_max);
   ~EditHistory() override;
   EditHistory(const EditHistory&) = delete;
   EditHistory& operator=(const EditHistory&) = delete;
 
-  /// Undoes or redoes the newest step of `by.user`. The Step that this pushes has `by` as its
-  /// sender. Returns a report with `done` equal to 0 if nothing was done; then the registry is
-  /// unchanged, and `passed_over` steps were dropped. A dry run changes nothing.
+  /// Undoes or redoes the newest step of `by.user` that would change anything. The Step that this
+  /// pushes has `by` as its sender, whose session must not be 0. Drops the newer steps, which the
+  /// report counts as `passed_over`. If no step would change anything, `done` is 0 and nothing is
+  /// changed or dropped; the report then describes the newest step. A dry run changes nothing.
   UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry);
 
-  /// Drops the oldest steps until the limit is met, and pushes a ReleaseIds for the ids that no
-  /// step can revive any longer. Returns the number of dropped steps. A host calls this between
-  /// inputs, but not during a replay, since the journal contains the message.
+  /// Pushes a ReleaseIds for the parked ids that no step can revive. After load() and clear(), the
+  /// first call looks at all ids of the registry. Returns the number of steps that were dropped
+  /// because of the limit since the previous call. A host calls this between inputs, but not during
+  /// a replay, since the journal contains the message.
   std::uint32_t release_ids();
 
   std::uint32_t steps(std::uint64_t user, HistoryAct act) const noexcept;

@@ -12,7 +12,7 @@ namespace muster::history {
 
 namespace {
 
-constexpr std::uint32_t steps_up_max = 1'000'000;
+constexpr std::uint32_t steps_up_max = 100'000;
 
 }  // namespace
 
@@ -132,7 +132,8 @@ void Inverse::created(const Part& part, bool last) {
 
 void Inverse::destroyed(const Part& part, bool last) {
   const auto number = static_cast<std::size_t>(&part - step_->parts.data());
-  if (!revivable_[number] || overlay_.alive(part.entity)) return skip(Skip::id_released, part);  // 9
+  if (!revivable_[number] || (step_->saved && any_alive(part.details->snapshot)))
+    return skip(Skip::id_released, part);  // 9
   const Details& details = *part.details;
   Entity parent = details.before.parent, before;
   if (parent && !overlay_.alive(parent)) {
@@ -162,12 +163,14 @@ void Inverse::moved(const Part& part) {
     return;  // 12
   Entity parent = details.before.parent, before;
   const bool other_parent = parent && !overlay_.alive(parent);
-  if (other_parent) parent = living_ancestor(parent, details.ancestors);                           // 13
-  if (parent && overlay_.is_below(parent, part.entity)) return skip(Skip::would_be_circle, part);  // 14
+  if (other_parent) parent = living_ancestor(parent, details.ancestors);  // 13
+  const bool circle = parent && overlay_.is_below(parent, part.entity);
+  if (circle) return skip(Skip::would_be_circle, part);  // 14
   if (!other_parent) before = before_at(details.before, part.entity);
   if (place.parent == parent && (!parent || place.next == before)) return;
   const std::string name(overlay_.name(part.entity));
-  const std::string free = parent == place.parent ? name : free_name(parent, name, part.entity);  // 11
+  std::string free = name;
+  if (parent != place.parent) free = free_name(parent, name, part.entity);  // 11
   if (free != name) edits_.append(part.entity, Rename{});
   edits_.append(part.entity, Reparent{.parent = parent, .before = before});
   if (free != name) edits_.append(part.entity, Rename{.name = intern(free)});
@@ -255,15 +258,8 @@ bool Inverse::known_definition(std::span<const std::byte> table) const {
   return true;
 }
 
-bool Inverse::will_live(Entity e) {
-  if (overlay_.alive(e)) return true;
-  if (!reviving_known_) {
-    reviving_known_ = true;
-    for (std::size_t i = 0; i < step_->parts.size(); ++i)
-      if (revivable_[i])
-        for (const Snapshot::Row& row : step_->parts[i].details->snapshot.rows) reviving_.insert(row.entity.bits());
-  }
-  return reviving_.contains(e.bits());
+bool Inverse::any_alive(const Snapshot& snapshot) const {
+  return std::ranges::any_of(snapshot.rows, [&](const Snapshot::Row& row) { return overlay_.alive(row.entity); });
 }
 
 std::uint32_t Inverse::clear_references(const TypeDescriptor& type, std::span<std::byte> value, std::uint32_t offset) {
@@ -273,7 +269,7 @@ std::uint32_t Inverse::clear_references(const TypeDescriptor& type, std::span<st
     if (at < offset || at - offset + sizeof(Entity) > value.size()) continue;
     Entity e;
     std::memcpy(&e, value.data() + (at - offset), sizeof e);
-    if (!e || will_live(e)) continue;
+    if (!e || now_.alive(e) || now_.storage().in_state(e, IdState::parked)) continue;
     std::memset(value.data() + (at - offset), 0, sizeof e);
     ++cleared;
   }
@@ -301,7 +297,7 @@ Entity Inverse::living_ancestor(Entity parent, const std::vector<Entity>& ancest
 Entity Inverse::before_at(const Place& place, Entity e) const {
   if (!place.parent) return {};
   const auto child = [&](Entity sibling) {
-    return sibling && overlay_.alive(sibling) && overlay_.parent(sibling) == place.parent;
+    return sibling && sibling != e && overlay_.alive(sibling) && overlay_.parent(sibling) == place.parent;
   };
   if (child(place.next)) return place.next;
   if (!child(place.previous)) return {};

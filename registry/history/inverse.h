@@ -50,9 +50,11 @@ class Inverse {
   void skip(Skip reason, const Part& part, std::uint64_t user = 0, std::string_view theirs = {});
   bool known_layout(const Layout& layout) const;
   bool known_definition(std::span<const std::byte> table) const;
-  /// Writes nil over references to entities that will not be alive. Returns their number.
+  /// Writes nil over references to entities that are neither alive nor parked. Returns the number
+  /// of such references.
   std::uint32_t clear_references(const TypeDescriptor& type, std::span<std::byte> value, std::uint32_t offset);
-  bool will_live(Entity e);
+  /// True if an entity of the snapshot is alive, which is possible only in damaged bytes.
+  bool any_alive(const Snapshot& snapshot) const;
   /// Returns the nearest ancestor of `parent` that is alive, or nil.
   Entity living_ancestor(Entity parent, const std::vector<Entity>& ancestors) const;
   /// Returns the sibling before which an entity belongs, or nil for the last place.
@@ -76,11 +78,11 @@ class Inverse {
   UndoReport report_;
   BatchBuilder texts_, edits_;
   std::unordered_set<std::uint64_t> interned_;
-  std::unordered_map<std::string, std::uint32_t> suffixes_;  // by parent and name: the next one to try
-  std::vector<std::uint8_t> revivable_;                      // parallel to the step's parts
-  bool reviving_known_ = false;
-  std::unordered_set<std::uint64_t> reviving_;
-  Entity written_;  // the entity to whose component fields have been written, or nil
+  // The next suffix to try, by parent and name.
+  std::unordered_map<std::string, std::uint32_t> suffixes_;
+  std::vector<std::uint8_t> revivable_;  // parallel to the step's parts
+  // The component to whose fields values have been written; nil if there is none.
+  Entity written_;
   TypeId written_component_ = 0;
 };
 

@@ -1,12 +1,14 @@
 // Steps as bytes:
 //
-//   step      | format 4 | redo 1 | sequence 8 | user 8 | session 8 | gesture 8 | label | parts 4 | part ...
-//   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 | sequence 8 | before | after |
-//             | has details 1 | (details) |
+//   step      | format 4 | redo 1 | sequence 8 | user 8 | session 8 | gesture 8 | label |
+//             | parts 4 | part ...
+//   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 |
+//             | sequence 8 | before | after | has details 1 | (details) |
 //   details   | two places | ancestors 4, 8 each | name | texts | snapshot |
 //   snapshot  | shapes 4 | shape ... | rows 4 | row ... | values | texts |
 //
 // A text is its length in 4 bytes and its bytes. All numbers are little-endian.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -142,6 +144,10 @@ Snapshot take_snapshot(Reader& from) {
     row.at = at;
     at += snapshot.shapes[row.shape].bytes;
   }
+  std::vector<Entity> entities;
+  for (const Snapshot::Row& row : snapshot.rows) entities.push_back(row.entity);
+  std::ranges::sort(entities);
+  if (std::ranges::adjacent_find(entities) != entities.end()) from.fail("has two rows of one entity");
   const std::span<const std::byte> values = from.take_bytes();
   if (!from.failed() && values.size() != at) from.fail("has values of the wrong size");
   snapshot.values.assign(values.begin(), values.end());

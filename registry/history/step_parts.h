@@ -8,17 +8,17 @@
 
 namespace muster::history {
 
-/// A field is joined unless its component was added or removed, or its entity destroyed and revived,
-/// in between. A move or a new name is joined only if nothing else was created, destroyed, moved or
-/// renamed in between, because the places and names of siblings depend on each other. Otherwise,
+/// A field is joined unless its component was added or removed in between, or its entity destroyed
+/// and revived. A move or a new name is joined only if nothing else was created, destroyed, moved
+/// or renamed in between, because the places and names of siblings depend on each other. Otherwise,
 /// the inverses of the parts, applied in reverse order, would not restore the state.
 class StepParts {
  public:
   /// Adds parts to `step`, which must outlive this object. Existing parts are taken into account.
   /// `revives` is true for an undo or redo, in which destroyed entities can be edited again.
   explicit StepParts(Step& step, bool revives = false);
-  /// Calls `changing(const Part&)` before an existing part changes, and `changed(const Part&)` after
-  /// it changed or was added.
+  /// Adds a part. Calls `changing(const Part&)` before an existing part changes, and
+  /// `changed(const Part&)` after it changed or was added.
   template <class Changing, class Changed>
   void add(Part part, Changing changing, Changed changed) {
     Part* const known = find(part);

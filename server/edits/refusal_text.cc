@@ -1,9 +1,12 @@
 #include "server/edits/refusal_text.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <ranges>
 
 #include "messages/batch.h"
+#include "messages/step_batches.h"
 #include "messages/value_text.h"
 #include "registry/handlers/builtin_messages.h"
 #include "server/session/shown_text.h"
@@ -76,22 +79,34 @@ std::optional<WantedName> wanted_by(const EntityRegistry& registry, Entity refus
     default: return std::nullopt;
   }
 }
+/// Calls f(name) for each message to the refused entity, with the name that it requests, if any.
+template <class F>
+void for_each_wanted(const EntityRegistry& registry, Entity refused, const BatchView& edit, F& f) {
+  if (edit.type() == TypeTraits<Step>::id && edit.kind() == BatchKind::table)
+    return StepBatches(table_item(edit, edit.body()).table).for_each([&](const BatchView& batch) {
+      for_each_wanted(registry, refused, batch, f);
+    });
+  if (edit.kind() == BatchKind::shared && edit.type() == TypeTraits<Spawn>::id) {
+    const auto spawn = read_payload<Spawn>(edit, 0);
+    if (std::ranges::any_of(std::views::iota(0u, edit.count()),
+                            [&](std::uint32_t i) { return edit.target(i) == refused; }))
+      f(std::optional(WantedName{spawn.parent, registry.text(spawn.name)}));
+  }
+  if (edit.kind() != BatchKind::each) return;
+  for (std::uint32_t i = 0; i < edit.count(); ++i)
+    if (edit.target(i) == refused) f(wanted_by(registry, refused, edit, i));
+}
 /// Finds the name in the messages to the refused entity. It is not known which of those messages
 /// was refused. Therefore, returns nothing if they contain no name or more than one.
 std::optional<WantedName> wanted_name(const EntityRegistry& registry, Entity refused, const BatchView& edit) {
-  if (edit.kind() == BatchKind::shared && edit.type() == TypeTraits<Spawn>::id) {
-    const auto spawn = read_payload<Spawn>(edit, 0);
-    return WantedName{spawn.parent, registry.text(spawn.name)};
-  }
-  if (edit.kind() != BatchKind::each) return std::nullopt;
   std::optional<WantedName> found;
-  for (std::uint32_t i = 0; i < edit.count(); ++i) {
-    if (edit.target(i) != refused) continue;
-    const auto wanted = wanted_by(registry, refused, edit, i);
-    if (!wanted || (found && *found != *wanted)) return std::nullopt;
+  bool is_clear = true;
+  const auto look = [&](const std::optional<WantedName>& wanted) {
+    is_clear = is_clear && wanted && (!found || *found == *wanted);
     found = wanted;
-  }
-  return found;
+  };
+  for_each_wanted(registry, refused, edit, look);
+  return is_clear ? found : std::nullopt;
 }
 
 /// Describes a name that is already taken, and the entity that has that name.

@@ -73,8 +73,8 @@ class StepChanges {
 
   const EntityRegistry& registry_;
   std::unordered_map<Entity, Entity> parents_;            // of entities that were created or moved
-  std::unordered_map<Entity, std::uint64_t> below_;       // the levels below an entity that got some
-  std::unordered_map<std::uint64_t, std::size_t> texts_;  // sizes of the texts that were added
+  std::unordered_map<Entity, std::uint64_t> below_;       // levels below entities that got some
+  std::unordered_map<std::uint64_t, std::size_t> texts_;  // sizes of added texts, by hash
   std::unordered_set<std::uint64_t> defined_;
   std::uint64_t made_ = 0, visited_ = 0;
 };

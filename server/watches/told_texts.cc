@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "messages/step_batches.h"
 #include "schema/table.h"
 
 namespace muster {
@@ -60,6 +61,8 @@ void for_each_text(const TypeTable& types, BatchView batch, F&& f) {
     for (std::uint32_t i = 0; i < batch.count(); ++i) {
       const TableItem item = table_item(batch, at);
       for_each_text(types, *message, TableReader::root(item.table), f);
+      if (batch.type() == TypeTraits<Step>::id)
+        StepBatches(item.table).for_each([&](BatchView inside) { for_each_text(types, inside, f); });
       at = item.next;
     }
     return;

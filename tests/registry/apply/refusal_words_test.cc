@@ -95,6 +95,8 @@ TEST_CASE("every reason for a refusal has its name") {
       {other_layout, "other_layout"},
       {bad_template, "bad_template"},
       {timer_chosen, "timer_chosen"},
+      {no_edit_log, "no_edit_log"},
+      {not_in_step, "not_in_step"},
   };
   for (std::size_t i = 0; i < std::size(names); ++i) {
     CHECK(static_cast<std::size_t>(names[i].first) == i);

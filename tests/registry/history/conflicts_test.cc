@@ -5,7 +5,8 @@
 
 namespace conflicts_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 namespace {
 
@@ -331,14 +332,22 @@ TEST_CASE("a step of which nothing is left is passed over, and the next one is u
   CHECK(w.history.steps(1, HistoryAct::redo) == 1);
 }
 
-TEST_CASE("a reference to an entity that is not alive is written as nil, and counted") {
+TEST_CASE("a reference to an entity that no history can revive is written as nil, and counted") {
   World w;
-  const Entity leader = w.create(3, {}, "leader");
+  const Entity leader = w.registry.create("leader");
   w.set(3, w.orc, Member{.squad = leader});
   w.set(1, w.orc, Member{.squad = w.camp});
   w.edit(1, w.orc, Remove{.component = TypeTraits<Member>::id});
-  w.edit(2, leader, Destroy{});
   CHECK(w.undo(1).nil_references == 0);
+  SECTION("but not while its id is parked") {
+    w.edit(2, leader, Destroy{});
+    CHECK(w.undo(1).nil_references == 0);
+    CHECK(w.get<Member>(w.orc).squad == leader);
+    w.undo(2);
+    CHECK(w.registry.alive(leader));
+    return;
+  }
+  w.registry.destroy(leader);
   const UndoReport report = w.undo(1);
   CHECK(report.done == 1);
   CHECK(report.nil_references == 1);

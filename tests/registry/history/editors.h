@@ -14,9 +14,8 @@
 #include "tests/registry/enableable.h"
 #include "tests/registry/game.h"
 
-namespace history_test {
+namespace muster::history_test {
 
-using namespace muster;
 using game::Armor, game::Count, game::Frozen, game::Health, game::Member, game::Position, game::Slots;
 
 /// All entities with their ids, parents, names, values, and order of children, and all templates.
@@ -156,4 +155,4 @@ struct Editors {
   std::uint64_t request = 0;
 };
 
-}  // namespace history_test
+}  // namespace muster::history_test

@@ -6,7 +6,8 @@
 
 namespace inverses_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 namespace {
 
@@ -76,8 +77,9 @@ TEST_CASE("every message has its inverse") {
     w.reverses(batch, 3);
   }
   SECTION("Spawn") {
-    append_spawn(batch, w.take(6), muster::Spawn{.what = w.text("squad"), .parent = w.camp, .name = w.text("first"),
-                                                 .clash = NameClash::suffix});
+    append_spawn(
+        batch, w.take(6),
+        muster::Spawn{.what = w.text("squad"), .parent = w.camp, .name = w.text("first"), .clash = NameClash::suffix});
     w.reverses(batch, 2);
   }
   SECTION("MergeTemplate") {

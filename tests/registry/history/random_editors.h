@@ -6,11 +6,10 @@
 
 #include "tests/registry/history/editors.h"
 
-namespace history_test {
+namespace muster::history_test {
 
 struct RandomEditors : Editors {
-  explicit RandomEditors(std::uint64_t seed, std::uint64_t bytes_max = 256u << 20)
-      : Editors(bytes_max), random_(seed) {
+  explicit RandomEditors(std::uint64_t seed, std::uint64_t bytes_max = 256u << 20) : Editors(bytes_max), random_(seed) {
     for (const char* name : {"a", "b", "c", "squad"}) registry.intern(name);
     for (int i = 0; i < 12; ++i) {
       const Entity parent = all_.empty() || one_of(3) == 0 ? Entity{} : any();
@@ -29,7 +28,8 @@ struct RandomEditors : Editors {
     BatchBuilder batch;
     const std::uint32_t messages = 1 + one_of(5);
     // Messages to dead entities refuse a Step. Within one batch, each message is delivered alone.
-    for (std::uint32_t i = 0; i < messages; ++i) message(batch);
+    for (std::uint32_t i = 0; i < messages || batch.empty(); ++i) message(batch);
+    batch.seal();
     const std::uint32_t kind = one_of(4);
     if (kind == 0)
       step(user, batch, 0, "step");
@@ -52,7 +52,15 @@ struct RandomEditors : Editors {
   std::uint32_t users = 3;
 
  private:
-  Entity any() { return all_[one_of(static_cast<std::uint32_t>(all_.size()))]; }
+  /// Returns an entity that is probably alive.
+  Entity any() {
+    Entity e;
+    for (int tries = 0; tries < 6; ++tries) {
+      e = all_[one_of(static_cast<std::uint32_t>(all_.size()))];
+      if (registry.alive(e)) break;
+    }
+    return e;
+  }
   Entity fresh() {
     all_.push_back(take());
     return all_.back();
@@ -82,7 +90,8 @@ struct RandomEditors : Editors {
     const Entity parent = one_of(3) != 0 ? any() : Entity{};
     const NameClash clash = one_of(2) != 0 ? NameClash::suffix : NameClash::refuse;
     switch (one_of(19)) {
-      case 0: return to.append_rows(fresh(), Create{.parent = parent, .before = sibling_of_child(parent)}, Health{value});
+      case 0:
+        return to.append_rows(fresh(), Create{.parent = parent, .before = sibling_of_child(parent)}, Health{value});
       case 1:
         return to.append_rows(fresh(), Create{.parent = parent, .name = name(), .clash = clash}, Armor{value},
                               Member{.squad = any()});
@@ -91,8 +100,11 @@ struct RandomEditors : Editors {
         to.append(top, Create{.parent = parent});
         return to.append(fresh(), Create{.parent = top, .name = name()});
       }
-      case 3: return to.append(any(), Destroy{});
+      case 3:
+        if (one_of(3) == 0) to.append(any(), Destroy{});
+        return;
       case 4: {
+        if (one_of(3) != 0) return;
         const std::vector<Entity> some{any(), any(), any()};
         return to.append_shared(std::span<const Entity>(some), Destroy{});
       }
@@ -116,8 +128,9 @@ struct RandomEditors : Editors {
       case 14: return to.append(any(), Reparent{.parent = parent, .before = sibling_of_child(parent)});
       case 15: return to.append(any(), Rename{.name = one_of(3) != 0 ? name() : Text{}, .clash = clash});
       case 16:
-        return append_spawn(to, fresh_many(6), muster::Spawn{.what = text_of("squad"), .parent = parent, .name = name(),
-                                                             .clash = NameClash::suffix});
+        return append_spawn(
+            to, fresh_many(6),
+            muster::Spawn{.what = text_of("squad"), .parent = parent, .name = name(), .clash = NameClash::suffix});
       case 17: {
         const Entity top = any();
         std::vector<Entity> ids{top};
@@ -127,8 +140,7 @@ struct RandomEditors : Editors {
         }
         return to.append_shared(std::span<const Entity>(ids), MergeTemplate{.what = text_of("squad")});
       }
-      default:
-        return to.append_table(TypeTraits<DefineTemplate>::id, {}, encode(*squad().compile()));
+      default: return to.append_table(TypeTraits<DefineTemplate>::id, {}, encode(*squad().compile()));
     }
   }
   std::vector<Entity> fresh_many(std::size_t count) {
@@ -142,4 +154,4 @@ struct RandomEditors : Editors {
   BatchBuilder single_;
 };
 
-}  // namespace history_test
+}  // namespace muster::history_test

@@ -7,7 +7,8 @@
 
 namespace saved_histories_test {
 
-using namespace history_test;
+using namespace muster;
+using namespace muster::history_test;
 
 TEST_CASE("steps survive encoding, and are refused with a sentence if they end too early or go on") {
   RandomEditors w(3);

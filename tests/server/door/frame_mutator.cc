@@ -23,6 +23,7 @@ constexpr TypeId known_types[] = {TypeTraits<arena::Damage>::id,
                                   TypeTraits<Reparent>::id,
                                   TypeTraits<Rename>::id,
                                   TypeTraits<InternText>::id,
+                                  TypeTraits<Step>::id,
                                   TypeTraits<Grant>::id,
                                   TypeTraits<ReturnGrant>::id,
                                   TypeTraits<CancelTimer>::id,
@@ -152,6 +153,19 @@ void FrameMutator::structure_message(BatchBuilder& out, const Targets& targets) 
   }
 }
 
+void FrameMutator::step(BatchBuilder& out, const Targets& targets) {
+  BatchBuilder inside;
+  for (std::uint32_t i = 1 + below(4); i > 0; --i)
+    chance(70) ? structure_message(inside, targets) : world_message(inside, targets);
+  const auto bytes = inside.bytes();
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  const Step step{.batches = {first, first + bytes.size()},
+                  .label = std::string(below(5), 'x'),
+                  .gesture = below(3),
+                  .act = static_cast<StepAct>(chance(95) ? 0 : below(4))};
+  out.append_table(TypeTraits<Step>::id, chance(95) ? Entity{} : someone(targets), encode(step));
+}
+
 void FrameMutator::session_message(BatchBuilder& out, const Targets& targets) {
   switch (below(18)) {
     case 0: session::append(out, session::GetText{.hash = targets.text.hash}); break;
@@ -271,9 +285,11 @@ bool FrameMutator::damage() {
 
 std::span<const std::byte> FrameMutator::next(const Targets& targets) {
   BatchBuilder batch;
-  const std::uint32_t what = below(10);
+  const std::uint32_t what = below(11);
   if (what < 4)
     world_message(batch, targets);
+  else if (what == 10)
+    step(batch, targets);
   else if (what < 7)
     structure_message(batch, targets);
   else

@@ -35,6 +35,7 @@ class FrameMutator {
   Entity someone(const Targets& targets);
   void world_message(BatchBuilder& out, const Targets& targets);
   void structure_message(BatchBuilder& out, const Targets& targets);
+  void step(BatchBuilder& out, const Targets& targets);
   void session_message(BatchBuilder& out, const Targets& targets);
   /// True: the frame's length was meant to be wrong.
   bool damage();
