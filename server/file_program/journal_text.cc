@@ -87,8 +87,7 @@ class Lister {
     for (std::uint32_t i = 0; i < batch.count(); ++i) {
       const TableItem item = table_item(batch, at);
       at = item.next;
-      if (interns) texts_.tell(InternTextView::from(item.table).text());
-      if (steps) StepBatches(item.table).for_each([&](const BatchView& inner) { learn(inner); });
+      texts_.tell(InternTextView::from(item.table).text());
     }
   }
   struct Message {
@@ -113,7 +112,6 @@ class Lister {
   }
   std::string text_of(const BatchView& batch, const Message& message) {
     const TypeDescriptor& type = *types_.find(batch.type());
-    if (type.id == TypeTraits<Step>::id) return step_text(StepView::from(message.bytes));
     if (!message.value) {
       JsonWriter json;
       write_json(json, types_, type, message.table, texts_);
@@ -126,24 +124,6 @@ class Lister {
       text += (text.empty() ? "" : "  ") + component.name + " {" +
               value_line(types_, component, message.value + entry.offset, texts_) + "}";
     }
-    return text;
-  }
-  /// Returns the act and the name of a Step, and the first messages of each of its batches.
-  std::string step_text(const StepView& step) {
-    std::string text = std::string(name_of(step.act())) + " \"" + printable(step.label()) + "\":";
-    std::uint32_t number = 0;
-    StepBatches(step).for_each(
-        [&](const BatchView& batch) { text += (number++ == 0 ? "  " : ";  ") + batch_text(batch); });
-    return text;
-  }
-  std::string batch_text(const BatchView& batch, const std::string& when = {}) {
-    std::string text = types_.find(batch.type())->name + when;
-    if (batch.count() != 1) text += "  (" + std::to_string(batch.count()) + ")";
-    each(batch, [&](const Message& message) {
-      if (message.target) text += "  to " + id_text(message.target);
-      if (const std::string value = text_of(batch, message); !value.empty()) text += "  " + value;
-    });
-    if (batch.count() > shown_max) text += "  ...";
     return text;
   }
   void as_text(const JournalRecord& record) {
@@ -193,16 +173,6 @@ class Lister {
     out.close_object();
     print_(out.text());
   }
-  void step_json(JsonWriter& out, const StepView& step) {
-    out.open_object().member("act", name_of(step.act())).member("label", step.label());
-    out.member("gesture", step.gesture()).member("of", step.of()).key("batches").open_array();
-    StepBatches(step).for_each([&](const BatchView& batch) {
-      out.open_object();
-      messages(out, batch);
-      out.close_object();
-    });
-    out.close_array().close_object();
-  }
   void messages(JsonWriter& out, const BatchView& outer) {
     const bool timed = outer.kind() == BatchKind::timed;
     const BatchView batch = timed ? outer.inner() : outer;
@@ -214,9 +184,7 @@ class Lister {
       out.open_object().key("to");
       message.target ? out.value(id_text(message.target)) : out.null();
       out.key("value");
-      if (type.id == TypeTraits<Step>::id)
-        step_json(out, StepView::from(message.bytes));
-      else if (message.value)
+      if (message.value)
         write_json(out, types_, type, message.value, texts_);
       else
         write_json(out, types_, type, message.table, texts_);
