@@ -81,9 +81,9 @@ inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_byte
 /// header, counts, and sizes agree with each other and with the types. Also checks bools, enums
 /// (bit_flags: only known bits) and padding of every payload, row sets, tables against the schema,
 /// one nested batch of a timed batch, and all nested batches of a Step. Padding must be zero, so
-/// that equal messages have equal bytes. Checks values if `limits.values` is set. Does not check whether entities are alive or
-/// whether the sender has the right to send the batch. Thread-safe while no schema is being added
-/// to `types`.
+/// that equal messages have equal bytes. Checks values if `limits.values` is set. Does not check
+/// whether entities are alive or whether the sender has the right to send the batch. Thread-safe
+/// while no schema is being added to `types`.
 [[nodiscard]] std::expected<BatchView, BatchFault> verify_batch(std::span<const std::byte> bytes,
                                                                 const TypeTable& types,
                                                                 const VerifierLimits& limits = {});

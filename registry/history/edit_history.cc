@@ -149,7 +149,7 @@ void EditHistory::Impl::close() {
     Stacks& of = users_[step.user];
     auto& from = ended.act == StepAct::undo ? of.undo : of.redo;
     // The steps above were passed over.
-    while (!from.empty() && from.back()->number >= ended.of) drop_newest(of, from);
+    while (ended.of != 0 && !from.empty() && from.back()->number >= ended.of) drop_newest(of, from);
     step.redo = ended.act == StepAct::undo;
     if (changes) put(std::move(step));
   } else if (changes) {

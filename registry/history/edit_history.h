@@ -63,7 +63,7 @@ struct UndoReport {
 
 struct HistoryStep {
   std::uint64_t sequence = 0;  ///< of the newest input of the step
-  std::string_view label;
+  std::string_view label;      ///< empty if the sender gave none
   std::uint32_t parts = 0;
   bool redo = false;
 };
@@ -73,7 +73,8 @@ struct HistoryStep {
 class EditHistory final : public EditLog {
  public:
   /// Becomes the registry's edit log until it is destroyed. `bytes_max` is the limit on the memory
-  /// of all steps. The registry must outlive this object.
+  /// of all steps: after each input, the oldest steps are dropped until the limit is met. The
+  /// registry must outlive this object.
   EditHistory(EntityRegistry& registry, std::uint64_t bytes_max);
   ~EditHistory() override;
   EditHistory(const EditHistory&) = delete;
@@ -86,9 +87,10 @@ class EditHistory final : public EditLog {
   /// `only_newest` is set, no step is passed over, and the report describes the newest step.
   UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry, bool only_newest = false);
 
-  /// Drops the oldest steps until the limit is met, and pushes a ReleaseIds for the ids that no
-  /// step can revive any longer. Returns the number of dropped steps. A host calls this between
-  /// inputs, but not during a replay, since the journal contains the message.
+  /// Pushes a ReleaseIds for the parked ids that no step can revive. After load() and clear(), the
+  /// first call looks at all ids of the registry. Returns the number of steps that were dropped
+  /// because of the limit since the previous call. A host calls this between inputs, but not during
+  /// a replay, since the journal contains the message.
   std::uint32_t release_ids();
 
   std::uint32_t steps(std::uint64_t user, HistoryAct act) const noexcept;

@@ -75,6 +75,7 @@ class Program {
         case 8:
           if (!arena_.empty()) arena_.front();  // from here on it is neither extended nor moved
           break;
+        case 9: cut_back(); break;
         default: append_random(arena_, list_, random_);
       }
       check();
@@ -123,6 +124,22 @@ class Program {
       one.payload = bytes_of(m);
       list_.push_back(one);
     }
+  }
+  /// Batches come and are cut off again.
+  void cut_back() {
+    const Arena::Mark mark = arena_.mark();
+    const std::deque<Plain> kept = list_;
+    for (std::uint32_t left = below(5); left > 0; --left) {
+      switch (below(3)) {
+        case 0: large(); break;
+        case 1: one_type(); break;
+        default: append_random(arena_, list_, random_);
+      }
+    }
+    std::vector<Plain> cut;
+    arena_.cut(mark, [&](BatchView batch) { spread(batch, cut); });
+    REQUIRE(std::equal(cut.begin(), cut.end(), list_.begin() + static_cast<std::ptrdiff_t>(kept.size()), list_.end()));
+    list_ = kept;
   }
   /// All of it goes to another arena with another history and comes back.
   void exchange() {

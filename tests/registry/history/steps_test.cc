@@ -219,4 +219,37 @@ TEST_CASE("the oldest steps are dropped when the limit is exceeded, whoever made
   CHECK_FALSE(w.registry.host().storage().in_state(top, IdState::parked));
 }
 
+TEST_CASE("a subtree of 100,000 entities is destroyed and comes back") {
+  World w;
+  std::vector<Entity> all{w.camp};
+  for (std::size_t i = 0; all.size() < 100'000; ++i)
+    for (int child = 0; child < 10; ++child)
+      all.push_back(w.registry.create_under(all[i], child == 0 ? "first" : "", Member{.squad = all[i]}).or_stop());
+  const std::string before = w.contents();
+  for (int round = 0; round < 2; ++round) {
+    w.edit(1, w.camp, Destroy{});
+    CHECK(w.registry.host().storage().rows() == 1);
+    CHECK(w.undo(1).done == 1);
+    CHECK((w.contents() == before));
+    CHECK(w.redo(1).done == 1);
+    CHECK(w.registry.host().storage().rows() == 1);
+    CHECK(w.undo(1).done == 1);
+    CHECK((w.contents() == before));
+  }
+}
+
+TEST_CASE("20,000 steps of one property are undone and redone, also if another user has as many") {
+  World w;
+  for (int i = 1; i <= 20'000; ++i) {
+    w.set(1, w.orc, Health{static_cast<float>(i)});
+    w.set(2, w.orc, Armor{static_cast<float>(i)});
+  }
+  CHECK(w.undos(1) == 20'000);
+  for (int i = 0; i < 20'000; ++i) w.undo(1);
+  CHECK(w.get<Health>(w.orc).value == 10);
+  CHECK(w.get<Armor>(w.orc).factor == 20'000);
+  for (int i = 0; i < 20'000; ++i) w.redo(1);
+  CHECK(w.get<Health>(w.orc).value == 20'000);
+}
+
 }  // namespace steps_test

@@ -115,11 +115,11 @@ TEST_CASE("a step is told with its name and what its batches do, and an undo wit
     made.edit();
   }
   const std::vector<std::string> all = lines(path, {}), json = lines(path, {.json = true});
-  CHECK(any(all, "  muster.Step  edit \"Make room\":  muster.Set  to " + elf +
-                     "  mode=add_or_replace  game.Health {value=60};  muster.Destroy  to "));
-  CHECK(any(all, "  muster.Step  undo \"Make room\":  "));
+  CHECK(any(all, "  muster.Step  edit  \"Make room\"  {muster.Set  to " + elf +
+                     "  mode=add_or_replace  game.Health {value=60}}  {muster.Destroy  to "));
+  CHECK(any(all, "  muster.Step  undo  \"Make room\"  {"));
   CHECK(any(json,
-            "\"value\": {\"act\": \"edit\", \"label\": \"Make room\", \"gesture\": 0, \"of\": 0, "
+            "\"value\": {\"act\": \"edit\", \"label\": \"Make room\", \"gesture\": 0, "
             "\"batches\": [{\"message\": \"muster.Set\", \"count\": 1, "));
   CHECK(any(json, "\"act\": \"undo\", \"label\": \"Make room\", "));
 }
