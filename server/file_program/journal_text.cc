@@ -30,6 +30,15 @@ const char* name(InputKind kind) noexcept {
   return "?";
 }
 
+const char* name(StepAct act) noexcept {
+  switch (act) {
+    case StepAct::edit: return "edit";
+    case StepAct::undo: return "undo";
+    case StepAct::redo: return "redo";
+  }
+  return "?";
+}
+
 /// Resolves the hashes of interned texts. Entities are shown only as ids.
 class Texts final : public ValueReferences {
  public:
@@ -81,8 +90,11 @@ class Lister {
     if (!record.batch.empty()) learn(BatchView(record.batch));
   }
   void learn(const BatchView& batch) {
-    const bool interns = batch.type() == TypeTraits<InternText>::id, steps = batch.type() == TypeTraits<Step>::id;
-    if ((!interns && !steps) || batch.kind() != BatchKind::table) return;
+    if (batch.kind() == BatchKind::table && batch.type() == TypeTraits<Step>::id)
+      return StepBatches(table_item(batch, batch.body()).table).for_each([&](const BatchView& inside) {
+        learn(inside);
+      });
+    if (batch.type() != TypeTraits<InternText>::id || batch.kind() != BatchKind::table) return;
     const std::byte* at = batch.body();
     for (std::uint32_t i = 0; i < batch.count(); ++i) {
       const TableItem item = table_item(batch, at);
@@ -94,7 +106,7 @@ class Lister {
     Entity target;
     const std::byte* value = nullptr;  // the value of a struct
     TableReader table = {};
-    std::span<const std::byte> bytes = {};  // of the table
+    StepView step = {};
   };
   /// Calls f for each of the first few messages of a batch.
   template <class F>
@@ -104,7 +116,9 @@ class Lister {
       if (table) {
         const TableItem item = table_item(batch, table);
         table = item.next;
-        f(Message{.target = item.target, .table = TableReader::root(item.table), .bytes = item.table});
+        f(Message{.target = item.target,
+                  .table = TableReader::root(item.table),
+                  .step = batch.type() == TypeTraits<Step>::id ? StepView::from(item.table) : StepView()});
       } else {
         f(Message{batch.kind() == BatchKind::world ? Entity{} : batch.target(i), batch.payload(i)});
       }
@@ -142,12 +156,31 @@ class Lister {
       line += std::string(user != 0 ? ", " : "  ") + "session " + std::to_string(session) + ", request " +
               std::to_string(record.envelope.request);
     if (record.batch.empty()) return print_(line);
-    const BatchView outer(record.batch);
+    print_(line + "  " + batch_text(BatchView(record.batch)));
+  }
+  std::string batch_text(const BatchView& outer) {
     const bool timed = outer.kind() == BatchKind::timed;
     const BatchView batch = timed ? outer.inner() : outer;
-    std::string when;
-    if (timed) when = " at " + std::to_string(outer.header().argument) + " ns, timer " + std::to_string(outer.timer());
-    print_(line + "  " + batch_text(batch, when));
+    std::string line = types_.find(batch.type())->name;
+    if (timed) line += " at " + std::to_string(outer.header().argument) + " ns, timer " + std::to_string(outer.timer());
+    if (batch.count() != 1) line += "  (" + std::to_string(batch.count()) + ")";
+    each(batch, [&](const Message& message) {
+      if (message.target) line += "  to " + id_text(message.target);
+      const std::string text = message.step ? step_text(message.step) : text_of(batch, message);
+      if (!text.empty()) line += "  " + text;
+    });
+    if (batch.count() > shown_max) line += "  ...";
+    return line;
+  }
+  std::string step_text(const StepView& step) {
+    std::string text(name(step.act()));
+    if (!step.label().empty()) text += "  \"" + printable(step.label()) + "\"";
+    std::uint32_t number = 0;
+    StepBatches(step).for_each([&](const BatchView& batch) {
+      if (++number <= shown_max) text += "  {" + batch_text(batch) + "}";
+    });
+    if (number > shown_max) text += "  ... (" + std::to_string(number) + " batches)";
+    return text;
   }
   void as_json(const JournalGroup& group, const JournalRecord& record) {
     JsonWriter out;
@@ -186,6 +219,8 @@ class Lister {
       out.key("value");
       if (message.value)
         write_json(out, types_, type, message.value, texts_);
+      else if (message.step)
+        this->step(out, message.step);
       else
         write_json(out, types_, type, message.table, texts_);
       if (message.value)
@@ -199,6 +234,17 @@ class Lister {
       out.close_object();
     });
     out.close_array();
+  }
+
+  void step(JsonWriter& out, const StepView& step) {
+    out.open_object().member("act", name(step.act())).member("label", step.label()).member("gesture", step.gesture());
+    out.key("batches").open_array();
+    StepBatches(step).for_each([&](const BatchView& batch) {
+      out.open_object();
+      messages(out, batch);
+      out.close_object();
+    });
+    out.close_array().close_object();
   }
 
   const TypeTable& types_;

@@ -30,7 +30,9 @@ export class Drag {
   readonly finished: Promise<void>;
   private readonly first = new Map<string, FieldChange>();
   private readonly newest = new Map<string, FieldChange>();
-  /** The value that each part has if the world applies all that was sent; sent as expected value. */
+  /**
+   * The value of each part if the world applies everything that was sent; sent as expected value.
+   */
   private readonly written = new Map<string, unknown>();
   /** The newest value that the world has acknowledged. */
   private readonly confirmed = new Map<string, unknown>();
@@ -121,9 +123,11 @@ export class Drag {
   }
   private refused(error: unknown): void {
     const part = this.world.changed_part(error);
-    // A step that was sent before this refusal is refused too, because it expects values of this one.
+    // A step that was already sent is refused too, because it expects values of the refused one.
     if (!part || !this.is_astray) {
-      const found = part && [...this.first].find(([, { entity, path }]) => id_text(entity) === id_text(part.entity) && path === part.path);
+      const is_part = ({ entity, path }: FieldChange): boolean =>
+        id_text(entity) === id_text(part!.entity) && path === part!.path;
+      const found = part && [...this.first].find(([, change]) => is_part(change));
       if (found) {
         this.is_astray = true;
         this.let_go(found[0]);

@@ -5,7 +5,10 @@ import type { Entity } from 'muster-client';
 
 const lost_max = 20_000;
 
-/** The selected entities. Those that are destroyed are removed, and selected again if they are revived. */
+/**
+ * The selected entities. Those that are destroyed are removed, and selected again if they are
+ * revived.
+ */
 export class Selection {
   private readonly chosen = signal<readonly Entity[]>([]);
   private by_index = new Map<number, Entity>();
