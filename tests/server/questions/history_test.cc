@@ -90,7 +90,11 @@ TEST_CASE("a dry run tells what would be done, in the words of the undo that fol
   });
   desk.world.settle();
   HandDesk::heard(*page);
-  desk.set(*other, 60);
+  desk.world.edit(*other, 1, [&](BatchBuilder& out) {
+    out.append_rows(desk.orc, Set{}, arena::Health{.value = 60, .armored = true});
+  });
+  desk.world.settle();
+  HandDesk::heard(*other);
 
   const std::uint64_t hash = desk.world.registry.hash(), sequence = desk.world.registry.sequence();
   const session::Undone dry = desk.undo(*page, {.dry = 1});
@@ -101,6 +105,7 @@ TEST_CASE("a dry run tells what would be done, in the words of the undo that fol
   CHECK(undone.sequence > sequence);
   CHECK(dry.label == undone.label);
   CHECK((dry.done == undone.done && dry.passed_over == undone.passed_over && dry.skipped == undone.skipped));
+  CHECK((dry.done == 1 && dry.skipped == 1));
   CHECK(dry.skipped_reasons == undone.skipped_reasons);
   CHECK(dry.skipped_fields == undone.skipped_fields);
   CHECK(dry.skipped_users == undone.skipped_users);
@@ -161,6 +166,8 @@ TEST_CASE("an undo needs the right to edit, a disk that takes it, and a history"
   const auto page = desk.of(ann);
   desk.set(*page, 90);
   desk.error = "the disk is full";
+  desk.world.settle();
+  HandDesk::heard(*page);  // each session is told that the disk fails
   for (const std::uint32_t dry : {0u, 1u}) {
     const session::Fault fault = desk.refusal(*page, {.dry = dry});
     CHECK(fault.code == session::FaultCode::not_recorded);
