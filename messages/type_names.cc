@@ -42,6 +42,9 @@ ValueResult<const TypeDescriptor*> find_type(const TypeTable& types, std::string
         full[full.size() - name.size() - 1] == '.')
       ending.push_back(type);
   }
+  // A game may use a name that is also the name of a built-in type.
+  if (ending.size() > 1)
+    std::erase_if(ending, [](const TypeDescriptor* type) { return type->name.starts_with("muster."); });
   if (ending.size() == 1) return ending.front();
   if (ending.size() > 1) {
     std::string text = of + " is ambiguous: it could be ";

@@ -2,8 +2,8 @@
 from shared import GAME, REFUSED, USAGE, equal, game, holds
 
 
-def health(folder):
-    return folder.json("show", "tower")["components"]["game.Health"]["value"]
+def health_of(served):
+    return served.json("show", "tower")["components"]["game.Health"]["value"]
 
 
 def undo_takes_back_edits_and_redo_makes_them_again(folder):
@@ -11,13 +11,13 @@ def undo_takes_back_edits_and_redo_makes_them_again(folder):
         folder.run("set", "tower", "Health.value", "70")
         folder.run("set", "tower", "Health.value", "60")
         holds(folder.run("undo"), "undone: ", ", 1 part\n")
-        equal(health(folder), 70)
+        equal(health_of(folder), 70)
         done = folder.json("undo", "--durable")
         equal(len(done), 1)
         equal((done[0]["act"], done[0]["dry"], done[0]["done"], done[0]["passed_over"], done[0]["skipped"]), ("undo", False, 1, 0, []))
-        equal(health(folder), 80)
+        equal(health_of(folder), 80)
         holds(folder.run("redo", "5"), "redone: ", "there is nothing more to redo\n")
-        equal(health(folder), 60)
+        equal(health_of(folder), 60)
         equal(folder.error(REFUSED, "redo"), "there is nothing to redo")
         holds(folder.error(USAGE, "undo", "0"), "N")
         holds(folder.error(USAGE, "undo", "2", "--dry"), "--dry shows one step")
@@ -38,9 +38,9 @@ def a_dry_undo_changes_nothing(folder):
     with game(folder):
         folder.run("set", "tower", "Health.value", "70")
         holds(folder.run("undo", "--dry"), "would be undone: ", ", 1 part\n")
-        equal(health(folder), 70)
+        equal(health_of(folder), 70)
         holds(folder.run("undo"), "undone: ", ", 1 part\n")
-        equal(health(folder), 80)
+        equal(health_of(folder), 80)
 
 
 def everybody_undoes_their_own_edits_and_is_told_what_is_skipped(folder):
@@ -54,9 +54,9 @@ def everybody_undoes_their_own_edits_and_is_told_what_is_skipped(folder):
         holds(folder.run("undo", "--token", ann), "undone: ", ", 1 part\n")
         text = folder.error(REFUSED, "undo", "--token", ann)
         equal(text, "there is nothing to undo: 1 step was passed over, because nothing of it was left to undo")
-        equal(health(folder), 60)
+        equal(health_of(folder), 60)
         holds(folder.run("undo", "--token", bob), "undone: ")
-        equal(health(folder), 70)
+        equal(health_of(folder), 70)
 
 
 def what_others_have_worked_on_is_named_in_a_refusal_and_may_be_overwritten(folder):

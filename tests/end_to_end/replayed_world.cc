@@ -72,7 +72,9 @@ void ReplayedWorld::go_on(const std::string& path, std::uint64_t last) {
       [&](StateSource& source) -> std::expected<void, StateError> {
         if (!anew) return {};
         handlers_ = {};
+        history_.reset();
         registry_.emplace();
+        history_.emplace(*registry_, std::uint64_t{256} << 20);
         handlers_ = plugins_.install(*registry_);
         if (auto read = registry_->load(source); !read) return std::unexpected(std::move(read.error()));
         return {};

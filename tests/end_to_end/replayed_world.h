@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/history/edit_history.h"
 #include "server/plugins/plugins.h"
 
 namespace muster::test {
@@ -41,6 +42,7 @@ class ReplayedWorld {
  private:
   Plugins plugins_;  // goes after the registry
   std::optional<EntityRegistry> registry_;
+  std::optional<EditHistory> history_;  // so that edits park the ids that they destroy
   Handlers handlers_;
 };
 

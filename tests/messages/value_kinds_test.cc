@@ -286,6 +286,7 @@ TEST_CASE_METHOD(Fixture, "an error lists twelve names, those of Muster last, an
   CHECK(find_component(types, "Health").error().text ==
         "component \"Health\" is ambiguous: it could be kinds.Health or test.Health");
   CHECK(find_component(types, "kinds.Health").value()->name == "kinds.Health");
+  CHECK(find_component(types, "Name").value()->name == "muster.Name");
   CHECK(find_message(types, "Numbers").value()->name == "kinds.Numbers");
   CHECK(find_message(types, "All").value()->name == "kinds.All");
   CHECK(find_message(types, "kinds.Speed").error().text == "no message \"kinds.Speed\": that type is not a message");

@@ -63,6 +63,7 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
       (removal ? removals_ : left_over_).push_back(id);
       continue;
     }
+    if (last && key < *last) return damaged("the row is not in the order of keys");
     last = key;
     const RowStamp stamp = RowStamp::of(key, checkpoint, removal);
     const std::span<const std::byte> bytes = removal ? std::span<const std::byte>() : statement.blob(5);
