@@ -40,6 +40,8 @@ NAMES = ["", "orc", "elf", "den", "orc~2"]
 TITLES = ["", "king", "thief"]
 TEMPLATES = ["camp", "pair"]
 ENTITIES_MAX = 14
+VERBS = {"set_field": 30, "set_field_if": 4, "set": 12, "remove": 7, "destroy": 7, "reparent": 14, "rename": 9, "define": 4,
+         "spawn": 4, "merge": 6}  # and how often each is drawn
 
 
 def read(text):
@@ -69,6 +71,7 @@ class Generator:
         self.gestures = {}  # session: a gesture that goes on
         self.gesture_count = 0
         self.planned = []  # operations that come next
+        self.focus, self.verbs = [], VERBS  # the entities that a step is about, and what it does
 
     def next(self):
         operation = self.planned.pop(0) if self.planned else self.draw()
@@ -82,15 +85,15 @@ class Generator:
             return r.choice([(session, "reconnect", {}), ("-", "restart", {}), ("-", "kill", {}), ("-", "save", {}),
                              ("-", "droptexts", {})])
         chance = r.random()
-        if chance < 0.28:
+        if chance < 0.20:
             return session, r.choice(("undo", "undo", "redo")), self.how()
-        if chance < 0.31:
+        if chance < 0.22:
             count = r.randint(2, 6)
-            self.planned = [(session, verb, self.how(False)) for verb in ("undo",) * count + ("redo",) * count][1:]
-            return session, "undo", self.how(False)
-        if chance < 0.39:
-            return session, "step", self.step(session, r.randint(1, 4))
-        if chance < 0.50 and (session in self.gestures or chance < 0.44):
+            self.planned = [(session, verb, self.how(False)) for verb in ("undo",) * count + ("redo",) * count]
+            return self.planned.pop(0)
+        if chance < 0.34:
+            return session, "step", self.step(session, r.randint(1, 5))
+        if chance < (0.50 if session in self.gestures else 0.38):
             return session, "step", self.dragging(session)
         return (session, *self.batch(session))
 
@@ -103,25 +106,26 @@ class Generator:
         return value
 
     def step(self, session, count):
-        value = {"batches": []}
-        kept = copy.deepcopy(self.model.world)
+        value, world = {"batches": []}, self.model.world
+        if self.random.random() < 0.6 and world.entities:
+            self.focus = self.random.sample(sorted(world.entities), min(3, len(world.entities)))
+            if self.random.random() < 0.4:
+                self.verbs, count = self.random.choice((("reparent",), ("rename",), ("reparent", "rename", "destroy"))), count + 2
         for _ in range(count):
-            verb, messages = self.batch(session)
-            value["batches"].append([verb, messages])
+            value["batches"].append(list(self.batch(session)))
             # The next batch is drawn for the state that this one leaves.
-            self.model.apply((session, verb, copy.deepcopy(messages))) if False else self.try_batch(verb, messages)
-        self.model.world = kept
+            self.model.world = self.after(value["batches"][-1:])[0]
+        self.model.world, self.focus, self.verbs = world, [], VERBS
         if self.random.random() < 0.5:
             value["label"] = self.random.choice(("Move", "Paint", "Build"))
         return value
 
-    def try_batch(self, verb, messages):
-        for message in messages:
-            kept = copy.deepcopy(self.model.world)
-            try:
-                getattr(self.model.world, verb)(**message)
-            except Exception:
-                self.model.world = kept
+    def after(self, batches):
+        """The world after these batches, and whether any of their messages is refused."""
+        model = Model()
+        model.world = copy.deepcopy(self.model.world)
+        answer = model.input("anna", copy.deepcopy(batches))
+        return model.world, bool(answer["refused"])
 
     def dragging(self, session):
         """An input of a gesture, which begins or goes on."""
@@ -129,7 +133,7 @@ class Generator:
             self.gesture_count += 1
             self.gestures[session] = self.gesture_count
         value = self.step(session, self.random.randint(1, 2)) | {"gesture": self.gestures[session]}
-        if self.random.random() < 0.25:
+        if self.random.random() < 0.2:
             del self.gestures[session]
         return value
 
@@ -141,7 +145,8 @@ class Generator:
         dead = sorted(world.used - set(world.entities))
         if dead and (not world.entities or self.random.random() < 0.02):
             return self.random.choice(dead)
-        return self.random.choice(sorted(world.entities)) if world.entities else None
+        living = [each for each in self.focus if world.alive(each)] or sorted(world.entities)
+        return self.random.choice(living) if living else None
 
     def new_symbol(self, session):
         if self.random.random() < 0.02 and self.model.world.used:
@@ -157,7 +162,7 @@ class Generator:
         if parent is None or not world.alive(parent) or self.random.random() < 0.4:
             return None
         row = world.siblings(parent)
-        return self.random.choice(row) if row and self.random.random() < 0.95 else self.symbol()
+        return self.random.choice(row) if self.random.random() < 0.97 and row else None if not row else self.symbol()
 
     def reference(self):
         symbol = self.symbol() if self.random.random() < 0.7 else None
@@ -185,13 +190,19 @@ class Generator:
     # ---- batches -------------------------------------------------------------------------------
 
     def batch(self, session):
+        """A batch, which is seldom refused."""
+        while True:
+            batch = self.any_batch(session)
+            if not self.after([batch])[1] or self.random.random() < 0.1:
+                return batch
+
+    def any_batch(self, session):
         r, world = self.random, self.model.world
-        if len(world.entities) < 3 or len(world.entities) < ENTITIES_MAX and r.random() < 0.12:
+        if len(world.entities) < 3 or len(world.entities) < ENTITIES_MAX and r.random() < 0.12 and self.verbs is VERBS:
             return "create", [self.create(session)]
-        if len(world.entities) > ENTITIES_MAX:
+        if len(world.entities) > ENTITIES_MAX and self.verbs is VERBS:
             return "destroy", [{"target": self.symbol()}]
-        verb = r.choices(("set_field", "set_field_if", "set", "remove", "destroy", "reparent", "rename", "define", "spawn",
-                          "merge"), (30, 4, 12, 7, 7, 14, 9, 4, 4, 6))[0]
+        verb = r.choices(tuple(self.verbs), [VERBS[each] for each in self.verbs])[0]
         many = r.random() < 0.15
         if verb in ("define", "spawn", "merge"):
             message = getattr(self, verb)(session)
@@ -256,7 +267,11 @@ class Generator:
         return {"target": self.symbol(), "parent": parent, "before": self.before(parent)}
 
     def rename(self, _session):
-        return {"target": self.symbol(), "name": self.random.choice(NAMES), "clash": self.clash()}
+        target, world = self.symbol(), self.model.world
+        row = world.siblings(world.entities[target].parent) if world.alive(target) else []
+        # The name of a sibling may have become free.
+        name = world.entities[self.random.choice(row)].name if row and self.random.random() < 0.3 else self.random.choice(NAMES)
+        return {"target": target, "name": name, "clash": self.clash()}
 
     def define(self, _session):
         r = self.random

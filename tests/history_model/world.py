@@ -135,11 +135,11 @@ class World:
         for symbol in sorted(self.entities):
             each = self.entities[symbol]
             lines.append(f"{symbol} {each.name!r} under {each.parent} children {' '.join(each.children)}")
-            for component in sorted(each.components):
-                value = each.components[component]
-                lines.append(f"  {component} " + " ".join(f"{name}={shown(value[name])}" for name in sorted(value)))
+            lines += shown_components(each.components)
         for name in sorted(self.templates):
-            lines.append(f"template {name} {self.templates[name]}")
+            lines.append(f"template {name}")
+            for node in self.templates[name]:
+                lines += [f" node {node['name']!r} under {node['parent']}", *shown_components(node["components"])]
         return "\n".join(lines) + "\n"
 
     # ---- changing, without any check -----------------------------------------------------------
@@ -358,7 +358,8 @@ class World:
         nodes = self.templates[what]
         if len(ids) != len(nodes):
             raise Refused("wrong_targets")
-        self.need(ids[0])
+        if not self.alive(ids[0]):
+            raise Refused("id_not_granted")
         matched = self.merge_ids(ids[0], what)
         for each, match in zip(ids, matched):
             if match is None and each in self.used:
@@ -389,6 +390,10 @@ def resolved(value, ids):
     if isinstance(value, str) and value.startswith("#"):
         return "@" + ids[int(value[1:])]
     return value
+
+
+def shown_components(components):
+    return [f"  {each} {shown(components[each])}" for each in sorted(components)]
 
 
 def shown(value):

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Runs programs of edits, undos and redos against a real server and compares it with the model.
+
+    against_server.py MUSTER SERVER SESSION_BFBS LEVEL_BFBS [--seed N] [--count N] [--programs N]
+                      [--restarts SHARE] [--program FILE] [--shrink]
+
+After each operation, the answer, the content and the sizes of the histories must be those of the
+model. `--program` runs a program from a file, and `--shrink` looks for a shorter program that
+fails. The last line is `N passed, N failed`.
+"""
+import argparse
+import difflib
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parent / "python")]
+from deadline import deadline  # noqa: E402
+from model import Model, USERS  # noqa: E402
+from program import program, read, written  # noqa: E402
+from programs import Folder  # noqa: E402
+from served_world import ServedWorld  # noqa: E402
+
+
+class Differs(Exception):
+    pass
+
+
+def difference(what, expected, found):
+    return f"{what}:\n" + "\n".join(difflib.unified_diff(str(expected).split("\n"), str(found).split("\n"), "model", "server",
+                                                        lineterm="", n=2))
+
+
+def compare(operations, programs, options, on_operation=lambda _number: None):
+    """Runs operations against a fresh server; raises Differs at the first difference."""
+    path = tempfile.mkdtemp(prefix="muster-history-")
+    folder = Folder(path, programs.muster, programs.server)
+    model, operation = Model(), None
+    try:
+        world = ServedWorld(folder, programs, options)
+        for number, operation in enumerate(operations):
+            on_operation(number)
+            with deadline(60, f"operation {number}"):
+                expected = model.apply(operation)
+                found = world.apply(operation)
+                expected = world.expected(expected)
+                if expected != found:
+                    raise Differs(difference("the answer", lines(expected), lines(found)))
+                content = world.content()
+                if model.content() != content:
+                    raise Differs(difference("the content", model.content(), content))
+                session = operation[0] if operation[0] in USERS else "ben"
+                if programs.has_undo:
+                    expected, found = sizes(model, session), world.sizes(session)
+                    if expected != found:
+                        raise Differs(difference(f"the history of {session}", expected, found))
+    except Differs as differs:
+        raise Differs(f"operation {number}: {written(operation)}\n{differs}") from None
+    except Exception as error:
+        raise Differs(f"operation {number}: {written(operation)}\n{traceback.format_exc()}") from error
+    finally:
+        folder.end()
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def lines(answer):
+    return "\n".join(f"{name}: {value}" for name, value in sorted(answer.items()))
+
+
+def sizes(model, session):
+    """The number of parts of each step to undo and to redo, oldest first."""
+    history = model.histories[USERS[session]]
+    return [len(each.parts) for each in history.undo], [len(each.parts) for each in history.redo]
+
+
+def shrunk(operations, programs, options):
+    """A shorter program that fails too."""
+    def fails(candidate):
+        try:
+            compare(candidate, programs, options)
+        except Differs:
+            return True
+        return False
+
+    size = len(operations) // 2
+    while size:
+        at = 0
+        while at < len(operations):
+            candidate = operations[:at] + operations[at + size:]
+            if candidate and fails(candidate):
+                operations = candidate
+            else:
+                at += size
+        size //= 2
+    return operations
+
+
+def run(operations, name, programs, options, shrink):
+    """Whether a program passes. Says where it does not."""
+    reached = [0]
+    try:
+        compare(operations, programs, options, lambda number: reached.__setitem__(0, number))
+        return True
+    except Differs as differs:
+        print(f"FAILED: {name}: {differs}")
+        operations = operations[:reached[0] + 1]
+    if shrink:
+        operations = shrunk(operations, programs, options)
+        print("the shorter program:")
+    print("\n".join(written(each) for each in operations), flush=True)
+    if shrink:
+        try:
+            compare(operations, programs, options)
+        except Differs as differs:
+            print(differs)
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("muster", "server", "session", "level"):
+        parser.add_argument(name, type=lambda path: pathlib.Path(path).resolve())
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--programs", type=int, default=1)
+    parser.add_argument("--restarts", type=float, default=0.01)
+    parser.add_argument("--program", type=pathlib.Path)
+    parser.add_argument("--shrink", action="store_true")
+    parser.add_argument("--without-undo", action="store_true")
+    arguments = parser.parse_args()
+    arguments.has_undo = not arguments.without_undo
+    passed = failed = 0
+    for seed in range(arguments.seed, arguments.seed + arguments.programs):
+        operations = read(arguments.program.read_text()) if arguments.program else program(seed, arguments.count, arguments.restarts)
+        if arguments.without_undo:
+            operations = [each for each in operations if each[1] not in ("undo", "redo", "step")]
+        good = run(operations, f"seed {seed}", arguments, [], arguments.shrink)
+        passed, failed = passed + good, failed + (not good)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
