@@ -2,19 +2,21 @@
 """Runs programs of edits, undos and redos against a real server and compares it with the model.
 
     against_server.py MUSTER SERVER SESSION_BFBS LEVEL_BFBS [--seed N] [--count N] [--programs N]
-                      [--restarts SHARE] [--program FILE] [--shrink]
+                      [--restarts SHARE] [--program FILE] [--shrink] [--soak]
 
-After each operation, the answer, the content and the sizes of the histories must be those of the
+`--restarts` is the share of operations that restart the server or end a session. After each operation, the answer, the content and the sizes of the histories must be those of the
 model. `--program` runs a program from a file, and `--shrink` looks for a shorter program that
-fails. The last line is `N passed, N failed`.
+fails. `--soak` runs a program of 10,000 operations, and others for MUSTER_SOAK_MINUTES minutes. The
+last line is `N passed, N failed`.
 """
 import argparse
 import difflib
-import json
+import os
 import pathlib
 import shutil
 import sys
 import tempfile
+import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -35,13 +37,13 @@ def difference(what, expected, found):
                                                         lineterm="", n=2))
 
 
-def compare(operations, programs, options, on_operation=lambda _number: None):
+def compare(operations, programs, on_operation=lambda _number: None):
     """Runs operations against a fresh server; raises Differs at the first difference."""
     path = tempfile.mkdtemp(prefix="muster-history-")
     folder = Folder(path, programs.muster, programs.server)
     model, operation = Model(), None
     try:
-        world = ServedWorld(folder, programs, options)
+        world = ServedWorld(folder, programs)
         for number, operation in enumerate(operations):
             on_operation(number)
             with deadline(60, f"operation {number}"):
@@ -54,10 +56,9 @@ def compare(operations, programs, options, on_operation=lambda _number: None):
                 if model.content() != content:
                     raise Differs(difference("the content", model.content(), content))
                 session = operation[0] if operation[0] in USERS else "ben"
-                if programs.has_undo:
-                    expected, found = sizes(model, session), world.sizes(session)
-                    if expected != found:
-                        raise Differs(difference(f"the history of {session}", expected, found))
+                expected, found = sizes(model, session), world.sizes(session)
+                if expected != found:
+                    raise Differs(difference(f"the history of {session}", expected, found))
     except Differs as differs:
         raise Differs(f"operation {number}: {written(operation)}\n{differs}") from None
     except Exception as error:
@@ -77,11 +78,11 @@ def sizes(model, session):
     return [len(each.parts) for each in history.undo], [len(each.parts) for each in history.redo]
 
 
-def shrunk(operations, programs, options):
+def shrunk(operations, programs):
     """A shorter program that fails too."""
     def fails(candidate):
         try:
-            compare(candidate, programs, options)
+            compare(candidate, programs)
         except Differs:
             return True
         return False
@@ -99,25 +100,41 @@ def shrunk(operations, programs, options):
     return operations
 
 
-def run(operations, name, programs, options, shrink):
+def run(operations, name, programs, shrink):
     """Whether a program passes. Says where it does not."""
     reached = [0]
     try:
-        compare(operations, programs, options, lambda number: reached.__setitem__(0, number))
+        compare(operations, programs, lambda number: reached.__setitem__(0, number))
         return True
     except Differs as differs:
         print(f"FAILED: {name}: {differs}")
         operations = operations[:reached[0] + 1]
     if shrink:
-        operations = shrunk(operations, programs, options)
+        operations = shrunk(operations, programs)
         print("the shorter program:")
     print("\n".join(written(each) for each in operations), flush=True)
     if shrink:
         try:
-            compare(operations, programs, options)
+            compare(operations, programs)
         except Differs as differs:
             print(differs)
     return False
+
+
+def programs_of(arguments):
+    """The programs to run, with their seeds."""
+    if arguments.program:
+        yield arguments.program, read(arguments.program.read_text())
+    elif arguments.soak:
+        until = time.monotonic() + 60 * float(os.environ.get("MUSTER_SOAK_MINUTES", "10"))
+        yield 1, program(1, 10000, 0.01)
+        seed = 2
+        while time.monotonic() < until:
+            yield seed, program(seed, 500, 0.02)
+            seed += 1
+    else:
+        for seed in range(arguments.seed, arguments.seed + arguments.programs):
+            yield seed, program(seed, arguments.count, arguments.restarts)
 
 
 def main():
@@ -130,15 +147,11 @@ def main():
     parser.add_argument("--restarts", type=float, default=0.01)
     parser.add_argument("--program", type=pathlib.Path)
     parser.add_argument("--shrink", action="store_true")
-    parser.add_argument("--without-undo", action="store_true")
+    parser.add_argument("--soak", action="store_true")
     arguments = parser.parse_args()
-    arguments.has_undo = not arguments.without_undo
     passed = failed = 0
-    for seed in range(arguments.seed, arguments.seed + arguments.programs):
-        operations = read(arguments.program.read_text()) if arguments.program else program(seed, arguments.count, arguments.restarts)
-        if arguments.without_undo:
-            operations = [each for each in operations if each[1] not in ("undo", "redo", "step")]
-        good = run(operations, f"seed {seed}", arguments, [], arguments.shrink)
+    for seed, operations in programs_of(arguments):
+        good = run(operations, f"seed {seed}", arguments)
         passed, failed = passed + good, failed + (not good)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

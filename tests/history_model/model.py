@@ -39,8 +39,8 @@ class Undoing:
     """Applies the inverse of one step to a world and remembers what that did."""
 
     def __init__(self, model, world, user, overwrite, alive_after=None):
-        """`alive_after` has the entities that are alive after the undo. If it is None, references are
-        written without looking at it, which serves to find out."""
+        """`alive_after` contains the entities that are alive after the undo. If it is None, references
+        to dead entities are kept; such a trial run shows which entities will be alive."""
         self.model, self.world, self.user, self.overwrite = model, world, user, overwrite
         self.alive_after = alive_after
         self.made, self.skipped = [], []
@@ -192,7 +192,7 @@ class Model:
         return self.world.content()
 
     def apply(self, line):
-        """The answer to one operation, as a dict; an empty one for what is no operation of a session."""
+        """Applies one operation and returns the answer, which is empty for operations without one."""
         session, verb, argument = line
         if session == "-":
             if verb in ("restart", "kill"):
@@ -237,13 +237,13 @@ class Model:
         else:
             step = Step([], label, gesture, self.sequence)
             history.undo.append(step)
-        self.join(step, parts)
+        self.append(step, parts)
         if step.parts:
             history.redo.clear()
         else:
             history.undo.pop()
 
-    def join(self, step, parts):
+    def append(self, step, parts):
         """Appends the parts, and joins those that concern the same place as an earlier one."""
         for part in parts:
             part.sequence = step.sequence
@@ -283,7 +283,7 @@ class Model:
             world = copy.deepcopy(self.world)
             done = Undoing(self, world, user, overwrite, set(trial.world.entities)).undo(step)
             made = Step([], step.label, None, self.sequence + 1)
-            self.join(made, done.made)
+            self.append(made, done.made)
             if not made.parts:
                 passed_over += 1
                 continue

@@ -20,9 +20,9 @@ The sessions are anna and anna2 (one user), ben, and cleo (with the server's own
     undo, redo            {"on_conflict": "skip" or "overwrite", "dry": 0 or 1}
 
 An entity is a symbol: the letter of the session that creates it and a number. `world.py` describes
-values. `program.py SEED COUNT` prints a program, `program.py --run FILE` prints after each operation
-the answer and a hash of the content, and `program.py --check` compares the model with what
-docs/undo.md promises.
+values. `program.py SEED COUNT` prints a program. `program.py --run FILE` runs a program through the
+model, and prints a hash of the content and the answer after each operation. `program.py --check`
+checks the promises of docs/undo.md in random programs.
 """
 import copy
 import hashlib
@@ -64,7 +64,7 @@ class Generator:
 
     def __init__(self, seed, sessions=tuple(USERS), restarts=0.0):
         """`restarts` is the share of operations that restart the server or end a session."""
-        self.random = random.Random(seed)
+        self.draws = random.Random(seed)
         self.model = Model()
         self.sessions, self.restarts = sessions, restarts
         self.numbers = dict.fromkeys(LETTERS, 0)
@@ -79,7 +79,7 @@ class Generator:
         return operation
 
     def draw(self):
-        r = self.random
+        r = self.draws
         session = r.choice(self.sessions)
         if r.random() < self.restarts:
             return r.choice([(session, "reconnect", {}), ("-", "restart", {}), ("-", "kill", {}), ("-", "save", {}),
@@ -99,25 +99,25 @@ class Generator:
 
     def how(self, may_be_dry=True):
         value = {}
-        if self.random.random() < 0.3:
+        if self.draws.random() < 0.3:
             value["on_conflict"] = "overwrite"
-        if may_be_dry and self.random.random() < 0.1:
+        if may_be_dry and self.draws.random() < 0.1:
             value["dry"] = 1
         return value
 
     def step(self, session, count):
         value, world = {"batches": []}, self.model.world
-        if self.random.random() < 0.6 and world.entities:
-            self.focus = self.random.sample(sorted(world.entities), min(3, len(world.entities)))
-            if self.random.random() < 0.4:
-                self.verbs, count = self.random.choice((("reparent",), ("rename",), ("reparent", "rename", "destroy"))), count + 2
+        if self.draws.random() < 0.6 and world.entities:
+            self.focus = self.draws.sample(sorted(world.entities), min(3, len(world.entities)))
+            if self.draws.random() < 0.4:
+                self.verbs, count = self.draws.choice((("reparent",), ("rename",), ("reparent", "rename", "destroy"))), count + 2
         for _ in range(count):
             value["batches"].append(list(self.batch(session)))
             # The next batch is drawn for the state that this one leaves.
             self.model.world = self.after(value["batches"][-1:])[0]
         self.model.world, self.focus, self.verbs = world, [], VERBS
-        if self.random.random() < 0.5:
-            value["label"] = self.random.choice(("Move", "Paint", "Build"))
+        if self.draws.random() < 0.5:
+            value["label"] = self.draws.choice(("Move", "Paint", "Build"))
         return value
 
     def after(self, batches):
@@ -132,8 +132,8 @@ class Generator:
         if session not in self.gestures:
             self.gesture_count += 1
             self.gestures[session] = self.gesture_count
-        value = self.step(session, self.random.randint(1, 2)) | {"gesture": self.gestures[session]}
-        if self.random.random() < 0.2:
+        value = self.step(session, self.draws.randint(1, 2)) | {"gesture": self.gestures[session]}
+        if self.draws.random() < 0.2:
             del self.gestures[session]
         return value
 
@@ -143,33 +143,33 @@ class Generator:
         """An entity, which is seldom a dead one."""
         world = self.model.world
         dead = sorted(world.used - set(world.entities))
-        if dead and (not world.entities or self.random.random() < 0.02):
-            return self.random.choice(dead)
+        if dead and (not world.entities or self.draws.random() < 0.02):
+            return self.draws.choice(dead)
         living = [each for each in self.focus if world.alive(each)] or sorted(world.entities)
-        return self.random.choice(living) if living else None
+        return self.draws.choice(living) if living else None
 
     def new_symbol(self, session):
-        if self.random.random() < 0.02 and self.model.world.used:
-            return self.random.choice(sorted(self.model.world.used))
+        if self.draws.random() < 0.02 and self.model.world.used:
+            return self.draws.choice(sorted(self.model.world.used))
         self.numbers[session] += 1
         return f"{LETTERS[session]}{self.numbers[session]}"
 
     def parent(self):
-        return None if self.random.random() < 0.3 else self.symbol()
+        return None if self.draws.random() < 0.3 else self.symbol()
 
     def before(self, parent):
         world = self.model.world
-        if parent is None or not world.alive(parent) or self.random.random() < 0.4:
+        if parent is None or not world.alive(parent) or self.draws.random() < 0.4:
             return None
         row = world.siblings(parent)
-        return self.random.choice(row) if self.random.random() < 0.97 and row else None if not row else self.symbol()
+        return self.draws.choice(row) if self.draws.random() < 0.97 and row else None if not row else self.symbol()
 
     def reference(self):
-        symbol = self.symbol() if self.random.random() < 0.7 else None
+        symbol = self.symbol() if self.draws.random() < 0.7 else None
         return symbol and "@" + symbol
 
     def value(self, default, reference):
-        r = self.random
+        r = self.draws
         if isinstance(default, dict):
             return {name: self.value(each, reference) for name, each in default.items()}
         if default is None:
@@ -181,11 +181,11 @@ class Generator:
     def properties(self, component, reference=None):
         """Some properties of a component."""
         return {name: self.value(default, reference or self.reference) for name, default in COMPONENTS[component].items()
-                if self.random.random() < 0.6}
+                if self.draws.random() < 0.6}
 
     def rows(self, count_max=2):
         return {component: self.properties(component)
-                for component in sorted(self.random.sample(sorted(COMPONENTS), self.random.randint(0, count_max)))}
+                for component in sorted(self.draws.sample(sorted(COMPONENTS), self.draws.randint(0, count_max)))}
 
     # ---- batches -------------------------------------------------------------------------------
 
@@ -193,11 +193,11 @@ class Generator:
         """A batch, which is seldom refused."""
         while True:
             batch = self.any_batch(session)
-            if not self.after([batch])[1] or self.random.random() < 0.1:
+            if not self.after([batch])[1] or self.draws.random() < 0.1:
                 return batch
 
     def any_batch(self, session):
-        r, world = self.random, self.model.world
+        r, world = self.draws, self.model.world
         if len(world.entities) < 3 or len(world.entities) < ENTITIES_MAX and r.random() < 0.12 and self.verbs is VERBS:
             return "create", [self.create(session)]
         if len(world.entities) > ENTITIES_MAX and self.verbs is VERBS:
@@ -217,10 +217,10 @@ class Generator:
     def create(self, session):
         parent = self.parent()
         return {"target": self.new_symbol(session), "parent": parent, "before": self.before(parent),
-                "name": self.random.choice(NAMES), "clash": self.clash(), "rows": self.rows()}
+                "name": self.draws.choice(NAMES), "clash": self.clash(), "rows": self.rows()}
 
     def clash(self):
-        return self.random.choice(("refuse", "suffix"))
+        return self.draws.choice(("refuse", "suffix"))
 
     def destroy(self, _session):
         return {"target": self.symbol()}
@@ -229,9 +229,9 @@ class Generator:
         """An entity and a component that it has, if there is one."""
         world = self.model.world
         having = [(symbol, component) for symbol in sorted(world.entities) for component in sorted(world.entities[symbol].components)]
-        if having and self.random.random() < 0.97:
-            return self.random.choice(having)
-        return self.symbol(), self.random.choice(sorted(COMPONENTS))
+        if having and self.draws.random() < 0.97:
+            return self.draws.choice(having)
+        return self.symbol(), self.draws.choice(sorted(COMPONENTS))
 
     def remove(self, _session):
         target, component = self.with_component()
@@ -240,7 +240,7 @@ class Generator:
     def set_field(self, _session):
         target, component = self.with_component()
         while not COMPONENTS[component]:
-            target, component = self.symbol(), self.random.choice(sorted(COMPONENTS))
+            target, component = self.symbol(), self.draws.choice(sorted(COMPONENTS))
         paths = []
         for name, default in COMPONENTS[component].items():
             paths += [(name, default)]
@@ -249,7 +249,7 @@ class Generator:
             if name.endswith("[0]"):
                 array = name[:-3]
                 paths += [(array, [each for other, each in COMPONENTS[component].items() if other.startswith(array + "[")])]
-        field, default = self.random.choice(paths)
+        field, default = self.draws.choice(paths)
         value = [self.value(each, self.reference) for each in default] if isinstance(default, list) \
             else self.value(default, self.reference)
         return {"target": target, "component": component, "field": field, "value": value}
@@ -260,7 +260,7 @@ class Generator:
             message = self.set_field(session)
         entity = self.model.world.entities.get(message["target"])
         now = entity and entity.components.get(message["component"], {}).get(message["field"])
-        return message | {"expected": message["value"] if now is None or self.random.random() < 0.3 else now}
+        return message | {"expected": message["value"] if now is None or self.draws.random() < 0.3 else now}
 
     def reparent(self, _session):
         parent = self.parent()
@@ -270,11 +270,11 @@ class Generator:
         target, world = self.symbol(), self.model.world
         row = world.siblings(world.entities[target].parent) if world.alive(target) else []
         # The name of a sibling may have become free.
-        name = world.entities[self.random.choice(row)].name if row and self.random.random() < 0.3 else self.random.choice(NAMES)
+        name = world.entities[self.draws.choice(row)].name if row and self.draws.random() < 0.3 else self.draws.choice(NAMES)
         return {"target": target, "name": name, "clash": self.clash()}
 
     def define(self, _session):
-        r = self.random
+        r = self.draws
         count = r.choice((0, 1, 2, 3))
         nodes = []
         for i in range(count):
@@ -288,18 +288,18 @@ class Generator:
         world = self.model.world
         if not world.templates:
             return self.define(session) and None
-        what = self.random.choice(sorted(world.templates))
-        count = len(world.templates[what]) * self.random.choice((1, 1, 2))
+        what = self.draws.choice(sorted(world.templates))
+        count = len(world.templates[what]) * self.draws.choice((1, 1, 2))
         parent = self.parent()
         return {"ids": [self.new_symbol(session) for _ in range(count)], "what": what, "parent": parent,
-                "before": self.before(parent), "name": self.random.choice(NAMES), "clash": self.clash(), "rows": self.rows(1)}
+                "before": self.before(parent), "name": self.draws.choice(NAMES), "clash": self.clash(), "rows": self.rows(1)}
 
     def merge(self, session):
         world = self.model.world
         target = self.symbol()
         if not world.templates or not world.alive(target):
             return None
-        what = self.random.choice(sorted(world.templates))
+        what = self.draws.choice(sorted(world.templates))
         return {"ids": [each or self.new_symbol(session) for each in world.merge_ids(target, what)], "what": what}
 
 
@@ -313,7 +313,7 @@ def told(model, answer):
     return f"{hashlib.sha256(model.content().encode()).hexdigest()[:16]} {json.dumps(answer)}"
 
 
-# ---- what docs/undo.md promises ----------------------------------------------------------------------
+# ---- the promises of docs/undo.md -------------------------------------------------------------
 
 
 def same_but_for_nil(before, after):
@@ -345,26 +345,27 @@ def undos_and_redos_restore(model, session, count, how):
 
 
 def check_invariants(seed, count):
-    """Runs one program and checks the promises on the way; the number of checks, and of those that hold
-    only apart from references that became nil."""
+    """Checks after some operations of a program that undos and redos restore the content. Returns the
+    number of checks, and the number of those after which references had become nil."""
     generator, checks, nils = Generator(seed), 0, 0
     done = []
     for _ in range(count):
         done.append(generator.next())
-        if generator.random.random() < 0.3:
-            session = generator.random.choice(sorted(USERS))
-            how = generator.random.choice(({}, {"on_conflict": "overwrite"}))
-            before, after = undos_and_redos_restore(generator.model, session, generator.random.randint(1, 8), how)
+        if generator.draws.random() < 0.3:
+            session = generator.draws.choice(sorted(USERS))
+            how = generator.draws.choice(({}, {"on_conflict": "overwrite"}))
+            before, after = undos_and_redos_restore(generator.model, session, generator.draws.randint(1, 8), how)
             checks, nils = checks + 1, nils + (before != after)
             assert same_but_for_nil(before, after), failure(seed, done, before, after)
     return checks, nils
 
 
 def check_alone(seed, count):
-    """After others have worked, one user edits, and undoes everything: the content is the one from before."""
+    """Checks that a user who edits alone, and then undoes every edit, gets the content from before.
+    Returns the same numbers as check_invariants."""
     generator = Generator(seed)
-    done = [generator.next() for _ in range(generator.random.randint(0, 40))]
-    session = generator.random.choice(("ben", "cleo"))
+    done = [generator.next() for _ in range(generator.draws.randint(0, 40))]
+    session = generator.draws.choice(("ben", "cleo"))
     generator.sessions, generator.planned, generator.gestures = (session,), [], {}
     history = generator.model.histories[USERS[session]]
     history.undo.clear()

@@ -83,7 +83,8 @@ anna set_field [{"target": "a2", "component": "Body", "field": "health", "value"
 ben set_field [{"target": "a2", "component": "Body", "field": "health", "value": 3}]
 """
     model, answer = played(text + "anna undo {}")
-    equal((answer["passed_over"], answer["done"], answer["skipped"]), (1, 1, []))  # the creation of a3 is undone instead
+    # The creation of a3 is undone instead.
+    equal((answer["passed_over"], answer["done"], answer["skipped"]), (1, 1, []))
     model, answer = played(text + 'anna undo {"on_conflict": "overwrite"}')
     equal((answer["done"], model.world.entities["a2"].components["Body"]["health"]), (1, 1))
     model, answer = played("ben undo {}\nanna undo {}", played(text)[0])

@@ -1,4 +1,4 @@
-"""A real server that carries out the operations of a program, and shows its world as the model does."""
+"""A real server that carries out the operations of a program and shows its content like the model."""
 import json
 import signal
 import time
@@ -14,9 +14,9 @@ UNDO_FIELDS = ("label", "done", "passed_over", "nil_references", "other_parents"
 
 
 class ServedWorld(Encoding):
-    def __init__(self, folder, programs, options):
+    def __init__(self, folder, programs):
         super().__init__()
-        self.folder, self.options = folder, ("--schema", programs.level, "--autosave", "0", *options)
+        self.folder, self.level = folder, programs.level
         self.schema = programs.session.read_bytes()
         self.tokens = {}
         self.serve()
@@ -27,7 +27,7 @@ class ServedWorld(Encoding):
     # ---- the server and its sessions -----------------------------------------------------------
 
     def serve(self):
-        self.process = self.folder.serve("w.muster", *self.options)
+        self.process = self.folder.serve("w.muster", "--schema", self.level, "--autosave", "0")
         beside = json.loads((self.folder.path / "w.muster-server.json").read_text())
         self.address, self.own_token = beside["address"], beside["token"]
 

@@ -192,7 +192,7 @@ class World:
         return [Part("removed", symbol, component, before=self.entities[symbol].components.pop(component))]
 
     def take_subtree(self, symbol):
-        """Destroys an entity and everything below it. The part has all that is needed to revive them."""
+        """Destroys an entity and everything below it. The part contains copies of all of them."""
         place = self.place_of(symbol)
         entities = [copy.deepcopy(self.entities[each]) for each in self.subtree(symbol)]
         self.unlink(symbol)
@@ -272,7 +272,7 @@ class World:
         return self.take_component(target, component)
 
     def properties_at(self, target, component, field, value):
-        """What a field's new value makes of the properties: {property: value}."""
+        """The new values of the properties that a field belongs to: {property: value}."""
         components = self.need(target).components
         if component not in components:
             raise Refused("missing_component")
@@ -314,12 +314,12 @@ class World:
         return self.give_name(target, self.chosen_name(parent, name, clash, target))
 
     def define(self, name, nodes):
-        """Each node is {"parent": number, "name", "components": {component: the given properties}}. A
-        reference in a value is "#" and the number of a node, or None."""
+        """Each node is {"parent": NUMBER, "name": TEXT, "components": {COMPONENT: PROPERTIES}}. In a
+        value, a reference is "#" and the number of a node, or None."""
         return self.define_template(name, nodes)
 
     def spawn(self, ids, what, parent=None, before=None, name="", clash="refuse", rows=None):
-        """Creates one tree, or several if there are several times as many ids as nodes."""
+        """Creates one tree, or several trees: `ids` has the ids of each tree in turn."""
         if what not in self.templates:
             raise Refused("unknown_template")
         nodes = self.templates[what]
