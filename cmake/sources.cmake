@@ -127,6 +127,7 @@ set(muster_world_sources
   server/world/file/file_beside.cc
   server/world/file/file_checkpoint.cc
   server/world/file/file_header.cc
+  server/world/file/file_history.cc
   server/world/file/file_journal.cc
   server/world/file/file_meta.cc
   server/world/file/file_sink.cc
@@ -198,6 +199,7 @@ set(muster_server_sources
   server/questions/durable_questions.cc
   server/questions/entity_search.cc
   server/questions/handler_list.cc
+  server/questions/history_questions.cc
   server/questions/question_queue.cc
   server/questions/question_table.cc
   server/questions/session_questions.cc
@@ -257,6 +259,7 @@ set(muster_public_headers
   messages/utf8.h
   messages/value_text.h
   registry/apply/created.h
+  registry/apply/edit_log.h
   registry/apply/fill_rows.h
   registry/apply/left_columns.h
   registry/apply/manager.h
@@ -296,6 +299,7 @@ set(muster_public_headers
   registry/handlers/turn.h
   registry/handlers/types_known.h
   registry/handlers/unkept.h
+  registry/history/edit_history.h
   registry/host.h
   registry/observe/figures.h
   registry/observe/trace.h
@@ -358,6 +362,7 @@ set(muster_schemas
   schema/muster.fbs
   schema/scene.fbs
   schema/session.fbs
+  schema/undo.fbs
   schema/users.fbs
   schema/watching.fbs
 )

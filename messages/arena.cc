@@ -115,6 +115,21 @@ void Arena::drop(std::size_t count, Place end) noexcept {
   if (read_ == write_ || read_ == head_end_) leave_segment();
 }
 
+void Arena::cut(const Mark& mark) noexcept {
+  require(mark.batches <= batches_, "cut: batches were popped since the mark");
+  if (mark.batches == batches_) return;
+  if (mark.batches == 0) return clear();
+  // The newest batch before the mark is still queued, and so is its segment.
+  for (Segment* after = std::exchange(mark.end.segment->next, nullptr); after != nullptr;)
+    release(std::exchange(after, after->next));
+  tail_ = mark.end.segment;
+  write_ = mark.end.at;
+  end_ = tail_->begin() + tail_->bytes;
+  unpoison(write_, static_cast<std::size_t>(end_ - write_));
+  if (head_ == tail_) head_end_ = nullptr;
+  batches_ = mark.batches;
+}
+
 void Arena::set_targets(std::span<const Entity> targets) noexcept {
   const BatchView batch = front();
   require(batch.count() == targets.size(), "set_targets: the batch has a different number of targets");

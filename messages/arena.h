@@ -153,6 +153,36 @@ class Arena final : public BatchWriter {
   /// visit(). No batch may have been popped since the call to visit(), and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;
 
+  /// The end of the arena at some time.
+  class Mark {
+    friend class Arena;
+    Place end;
+    std::size_t batches = 0;
+  };
+  /// Seals the open batch and returns the end of the arena.
+  Mark mark() noexcept {
+    seal();
+    Mark made;
+    made.end.segment = tail_;
+    made.end.at = write_;
+    made.batches = batches_;
+    return made;
+  }
+  /// Removes the batches that were appended after the mark, and calls f(BatchView) for each of them
+  /// before, oldest first. No batch may have been popped since mark(). f must not use the arena.
+  template <class F>
+  void cut(const Mark& mark, F&& f) {
+    seal();
+    std::size_t kept = mark.batches;
+    for_each([&](const BatchView& batch) {
+      if (kept == 0)
+        f(batch);
+      else
+        --kept;
+    });
+    cut(mark);
+  }
+
   /// Exchanges memory and settings with another arena.
   void swap(Arena& other) noexcept;
 
@@ -175,6 +205,7 @@ class Arena final : public BatchWriter {
     return &segment == tail_ ? write_ : segment.end;
   }
 
+  void cut(const Mark& mark) noexcept;
   void make_room(std::size_t bytes) override;
   bool grow_open(std::size_t bytes) override;
   /// Leaves the head segment. All of the segment's batches must have been popped.

@@ -127,6 +127,8 @@ const char* name(RefusalCode code) noexcept {
     case RefusalCode::other_layout: return "other_layout";
     case RefusalCode::bad_template: return "bad_template";
     case RefusalCode::timer_chosen: return "timer_chosen";
+    case RefusalCode::no_edit_log: return "no_edit_log";
+    case RefusalCode::not_in_step: return "not_in_step";
   }
   return "unknown";
 }

@@ -59,6 +59,7 @@ struct Arguments {
   double autosave_s = 2;
   std::uint32_t journal_mib = 256;
   std::uint32_t preserved_mib = 256;
+  std::uint64_t history_bytes = 256u << 20;
   std::string disk_lags = "wait";
   std::uint32_t workers = 1;
   std::uint64_t skip = 0;
@@ -224,6 +225,7 @@ struct Served {
       options.journal_bytes_max = std::uint64_t{arguments.journal_mib} << 20;
       options.disk_lags = arguments.disk_lags == "wait" ? DiskLags::wait : DiskLags::go_on;
       options.preserved_bytes_max = std::uint64_t{arguments.preserved_mib} << 20;
+      options.history_bytes = arguments.history_bytes;
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
@@ -438,6 +440,11 @@ int main(int argc, char** argv) {
          "--preserved-max", arguments.preserved_mib,
          "limit in MiB on copies of data that changes before a save has written it: beyond it, the save starts again")
       ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--history", arguments.history_bytes,
+                 "limit in bytes on the steps that users can undo and redo: beyond it, the oldest are dropped; 0: "
+                 "nothing can be undone")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}))
       ->capture_default_str();
   app.add_option("--disk-lags", arguments.disk_lags,
                  "what the world does if the disk is too slow: wait for it, or go-on: "

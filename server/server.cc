@@ -119,6 +119,7 @@ struct Server::Impl final : WorldSide {
   }
   const std::string* recording_error() const override { return world.recording_error(); }
   const std::string* save_error() const override { return world.autosave_error(); }
+  EditHistory* history() override { return &world.history(); }
   std::uint64_t journal_bytes() const override { return world.journal_bytes(); }
   std::string size_warning() const override { return world.size_warning(); }
   std::optional<Pace> pace() const override { return world.pace(); }

@@ -108,6 +108,17 @@ void rename(const Common& common, const std::string& entity, const std::string& 
 void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
 
+// --- undo.cc
+struct UndoOrder {
+  bool redo = false;        ///< if true, redoes steps instead
+  std::uint32_t steps = 1;  ///< number of steps
+  bool dry = false;         ///< if true, only shows the result
+  bool overwrite = false;   ///< if true, also overwrites later edits of other users
+};
+void undo(const Common& common, const UndoOrder& order);
+/// Prints this user's steps, at most `limit`.
+void history(const Common& common, std::uint32_t limit);
+
 // --- trace.cc
 /// If `causes` is true, the trace shows which message caused each message.
 void trace(const Common& common, const std::string& path, double seconds, bool causes);

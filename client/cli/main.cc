@@ -336,6 +336,27 @@ int main(int argc, char** argv) {
         sub.add_option("NAME", name)->required();
       },
       [&] { muster::cli::rename(common, entity, name); });
+  UndoOrder undo_;
+  const auto undo_options = [&](CLI::App& sub) {
+    durable_option(sub);
+    sub.add_option("N", undo_.steps, "Number of steps")->check(CLI::Range(1u, 1'000'000u))->capture_default_str();
+    sub.add_flag("--dry", undo_.dry, "Show what would be done and skipped, and change nothing");
+    sub.add_flag("--overwrite", undo_.overwrite, "Also overwrite what other users have edited since");
+  };
+  command("undo", "Undo your newest edit, or the N newest", undo_options, [&] { undo(common, undo_); });
+  command("redo", "Redo what you undid last, or the N last", undo_options, [&] {
+    undo_.redo = true;
+    undo(common, undo_);
+  });
+  std::uint32_t history_limit = 20;
+  command(
+      "history", "List your steps: those to redo, then those to undo, the next one to undo first",
+      [&](CLI::App& sub) {
+        sub.add_option("--limit", history_limit, "Maximum number of steps")
+            ->check(CLI::Range(1u, 1'000'000'000u))
+            ->capture_default_str();
+      },
+      [&] { history(common, history_limit); });
   ClockOrder clock_;
   command(
       "clock", "Show the world's clock, or pause it, step, play, set its speed: muster clock speed 0.5",

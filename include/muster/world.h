@@ -3,4 +3,5 @@
 
 #include <muster/registry.h>
 
+#include "registry/history/edit_history.h"
 #include "server/world/world.h"

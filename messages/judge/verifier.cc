@@ -384,6 +384,8 @@ class Judge {
         if (Result result = check_carried_template(bytes_.subspan(data, length), base_ + data, types_, limits_);
             !result)
           return result;
+      if (h_.type == TypeTraits<Step>::id)
+        if (Result result = step(data, length); !result) return result;
       at = data + ((std::size_t{length} + 15) & ~std::size_t{15});
       if (Result result = zero(data + length, at, "the padding after a table"); !result) return result;
     }
@@ -391,6 +393,35 @@ class Judge {
       return bad(Fault::wrong_count, 12,
                  number(h_.count) + " tables need a batch of " + number(at) + " bytes; the batch declares " +
                      number(h_.bytes));
+    return {};
+  }
+
+  /// Checks the batches in the Step at `data`, which check_table() has accepted.
+  Result step(std::size_t data, std::size_t length) const {
+    const auto found = std::as_bytes(StepView::from(bytes_.subspan(data, length)).batches());
+    const auto begin = static_cast<std::size_t>(found.data() - bytes_.data());
+    if (found.empty()) return bad(Fault::wrong_count, data, "a Step holds no batches", "batches");
+    // A copy, because batches are aligned to 16 bytes, and the table aligns them to 4.
+    std::vector<std::byte> copy(found.begin(), found.end());
+    const Mending mending{mending_.mended ? copy.data() : nullptr, copy.data(), mending_.mended};
+    std::size_t at = 0;
+    for (std::uint32_t i = 0; at < copy.size(); ++i) {
+      const auto where = [&] { return "batch " + number(i) + " of the Step, at byte " + number(at) + ": "; };
+      const std::span<const std::byte> left = std::span<const std::byte>(copy).subspan(at);
+      BatchHeader header{.bytes = 0};
+      std::memcpy(&header, left.data(), std::min(left.size(), sizeof header));
+      if (header.type == h_.type && left.size() >= sizeof header)
+        return bad(Fault::nested_step, begin + at + 4, where() + "a Step holds another Step", "batches");
+      if (header.kind == BatchKind::timed)
+        return bad(Fault::nested_timer, begin + at + 8, where() + "a Step holds a timed batch", "batches");
+      const std::size_t bytes = std::min<std::size_t>(left.size(), std::max<std::uint32_t>(header.bytes, 1));
+      if (Result result = Judge(left.first(bytes), base_ + begin + at, types_, limits_, mending).run(false); !result) {
+        result.error().text.insert(0, where());
+        return result;
+      }
+      at += bytes;
+    }
+    if (mending_.mended) std::memcpy(mending_.at(bytes_, begin), copy.data(), copy.size());
     return {};
   }
 
@@ -451,6 +482,7 @@ const char* name(Fault fault) noexcept {
     case Fault::bad_row_set: return "bad_row_set";
     case Fault::bad_argument: return "bad_argument";
     case Fault::nested_timer: return "nested_timer";
+    case Fault::nested_step: return "nested_step";
     case Fault::out_of_range: return "out_of_range";
     case Fault::not_finite: return "not_finite";
     case Fault::bad_text: return "bad_text";

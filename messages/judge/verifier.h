@@ -36,6 +36,7 @@ enum class Fault : std::uint8_t {
   bad_row_set,
   bad_argument,
   nested_timer,
+  nested_step,
   // Values that a client may not send (VerifierLimits::values) in an otherwise well-formed batch:
   out_of_range,  ///< a number outside its field's `range`
   not_finite,    ///< a float that is infinite or not a number
@@ -79,7 +80,7 @@ inline constexpr VerifierLimits own_limits{.batch_bytes_max = muster::batch_byte
 /// Verifies one batch that occupies exactly `bytes`, which must be aligned to 16. Checks that the
 /// header, counts, and sizes agree with each other and with the types. Also checks bools, enums
 /// (bit_flags: only known bits) and padding of every payload, row sets, tables against the schema,
-/// and one nested batch of a timed batch. Padding must be zero, so that equal messages have equal
+/// one nested batch of a timed batch, and all nested batches of a Step. Padding must be zero, so that equal messages have equal
 /// bytes. Checks values if `limits.values` is set. Does not check whether entities are alive or
 /// whether the sender has the right to send the batch. Thread-safe while no schema is being added
 /// to `types`.

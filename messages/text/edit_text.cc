@@ -23,6 +23,8 @@ std::optional<FieldName> field_of(const TypeTable& types, const TypeDescriptor& 
   return std::nullopt;
 }
 
+}  // namespace
+
 std::string place_text(const TypeTable& types, const FieldName& field, std::span<const std::byte> value,
                        ValueReferences& references) {
   std::vector<std::byte> whole = field.component->default_bytes;
@@ -32,8 +34,6 @@ std::string place_text(const TypeTable& types, const FieldName& field, std::span
     text += (text.empty() ? "" : ", ") + leaf_text(leaf, whole.data(), references);
   return text;
 }
-
-}  // namespace
 
 std::optional<std::string> edit_text(const TypeTable& types, TypeId message, const std::byte* value,
                                      ValueReferences& references) {

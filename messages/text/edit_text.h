@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "messages/value_text.h"
@@ -15,5 +16,10 @@ namespace muster {
 /// other messages, or if the field or component is unknown.
 std::optional<std::string> edit_text(const TypeTable& types, TypeId message, const std::byte* value,
                                      ValueReferences& references);
+
+/// Returns the text of a field's value, with parts separated by commas. `value` must have the
+/// field's size.
+std::string place_text(const TypeTable& types, const FieldName& field, std::span<const std::byte> value,
+                       ValueReferences& references);
 
 }  // namespace muster

@@ -32,9 +32,15 @@ struct Edit {
   std::span<const std::byte> table;   ///< the message if it is a table; otherwise empty
 };
 
-/// If a registry has a log, ids that an edit destroys are parked (IdState::parked): they are issued
-/// again only after a ReleaseIds. A Step whose `act` is not `edit` may create entities with parked
-/// ids.
+/// If a registry has a log, ids that an edit destroys are parked (IdState::parked): they keep their
+/// generation, and are issued again only after a ReleaseIds. A Create within a Step whose `act` is
+/// not `edit` may use a parked id. Parked ids are part of the state, so a replay needs a log, too.
+///
+/// A Step is delivered message by message, by all handlers. If a message is refused or its target is
+/// not alive, the Step is refused as a whole: the log takes back the edits before it, and what
+/// handlers have pushed during the Step is dropped. Values that these handlers wrote, and texts that
+/// the Step added, remain. A registry without a log refuses every Step (RefusalCode::no_edit_log),
+/// and so does one that receives a Step from its host, a handler, or a timer.
 ///
 /// All functions are called on the registry's thread. They must not use the registry, except to
 /// read its storage and hierarchy.
@@ -48,8 +54,10 @@ class EditLog {
   /// Called before the edits of a Step.
   virtual void step_begins(const Editor& by, const StepView& step) = 0;
   /// Called if a message of the Step was refused. Returns batches that take back the edits of the
-  /// Step so far, in order. The registry applies them without calling the log or any handler. Valid
-  /// until the next call.
+  /// Step so far, in order: structural messages of kind each or shared, and DefineTemplate. They
+  /// are aligned to 16 bytes and valid until the next call. The registry applies them without
+  /// calling the log or any handler. They may create entities with parked ids. If they destroy an
+  /// entity that the Step created, the registry gives its id the state from before the Step.
   virtual std::span<const std::byte> take_back() = 0;
   /// Called after the last edit of a Step, or after the Step was taken back.
   virtual void step_ends(bool applied) = 0;

@@ -143,6 +143,8 @@ void Managers::set_waiting(ManagerStates states) {
 
 void Managers::tell() {
   telling_.swap(gone_);
+  // A Step that is taken back restores what it destroyed.
+  std::erase_if(telling_, [&](Entity e) { return storage_.alive(e); });
   for (const auto& [name, present] : managers_) present.manager->on_destroyed(telling_);
   telling_.clear();
 }

@@ -38,6 +38,10 @@ enum class RefusalCode : std::uint8_t {
   /// A timed message from outside the registry chose its own timer number, or a number that is
   /// already in use.
   timer_chosen,
+  /// A Step that could not be taken back if one of its messages were refused: the registry has no
+  /// edit log, or no session sent the Step.
+  no_edit_log,
+  not_in_step,  ///< the message cannot be taken back, so a Step may not contain it
 };
 const char* name(RefusalCode code) noexcept;
 

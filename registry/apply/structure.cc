@@ -187,7 +187,8 @@ void Structure::write_name(Row row, Text name) {
 
 Refusal Structure::create(Entity e, const Create& message, const std::byte* payload, const RowSetSpan& rows) {
   const bool reserved = storage_.in_state(e, IdState::reserved);
-  if (!reserved && !storage_.in_state(e, IdState::granted)) return refuse(RefusalCode::id_not_granted, e);
+  if (!reserved && !storage_.in_state(e, IdState::granted) && !(revives_ && storage_.in_state(e, IdState::parked)))
+    return refuse(RefusalCode::id_not_granted, e);
   const auto refused = [&](Refusal refusal) {
     if (reserved) storage_.give_up(e);
     refusal.entity = e;
@@ -229,6 +230,14 @@ std::span<const Entity> Structure::doomed(Entity e) {
 std::uint32_t Structure::destroy_many(std::span<const Entity> ids, const std::byte* payload) {
   std::uint32_t destroyed = 0;
   edited(TypeTraits<Destroy>::id, ids, payload, {}, {}, [&] {
+    if (editor_.session != 0) {
+      for (const Entity e : ids)
+        if (const Row row = storage_.find(e)) {
+          destroy_linked(e, row, true);
+          ++destroyed;
+        }
+      return Refusal{};
+    }
     for (std::size_t next = bulk_.destroy(ids, destroyed); next < ids.size();
          next += bulk_.destroy(ids.subspan(next), destroyed)) {
       destroy_linked(ids[next], storage_.find(ids[next]));
@@ -240,21 +249,21 @@ std::uint32_t Structure::destroy_many(std::span<const Entity> ids, const std::by
   return destroyed;
 }
 
-void Structure::destroy_linked(Entity top, Row row) {
+void Structure::destroy_linked(Entity top, Row row, bool park) {
   const Entity parent = hierarchy_.parent(top);
   if (parent) unlink(top, parent);
   if (hierarchy_.children(top) == 0) {
     if (const Text name = name_of(top)) names_.remove(parent, name, texts_.find(name));
     if (parent) hierarchy_.forget(top);
     names_.forget(top);
-    storage_.destroy(row);
+    storage_.destroy(row, park);
     return;
   }
   for (const Entity e : doomed(top)) {
     if (const Text name = name_of(e)) names_.remove(hierarchy_.parent(e), name, texts_.find(name));
     hierarchy_.forget(e);
     names_.forget(e);
-    storage_.destroy(e);
+    storage_.destroy(e, park);
   }
 }
 

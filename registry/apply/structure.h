@@ -7,6 +7,7 @@
 //       create, set, remove ...     row by row                                      registry/storage/storage.h, hierarchy.h, names.h
 //       many rows at once           Create and Destroy of many, Reparent to another depth      registry/storage/bulk_rows.h
 //       a tree                      Spawn                                           registry/apply/tree_rows.h
+//     begin_step(), end_step()      parked ids, and a Step that is taken back       registry/apply/steps.cc
 //
 // Apart from this class, only HostCall writes rows, for some of the host's own calls
 // (registry/delivery/host_call.h). A load fills a separate state, and handlers write only component
@@ -15,6 +16,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "messages/batch.h"
@@ -83,7 +85,9 @@ class Structure {
   /// of the returned refusal is `none`.
   [[gnu::always_inline]] Refusal apply(TypeId message, Entity target, const std::byte* payload,
                                        const RowSetSpan& rows) {
-    return edited(message, {&target, 1}, payload, rows, {}, [&] { return apply_one(message, target, payload, rows); });
+    if (editor_.session == 0) [[likely]]
+      return apply_one(message, target, payload, rows);
+    return apply_edit(message, target, payload, rows);
   }
   /// Applies a Create without parent and name to many ids if it is not from a session. The caller
   /// must know that no handler is waiting for the entities. Appends ids that may not be created to
@@ -96,6 +100,23 @@ class Structure {
   void grant(const Grant& grant);
   void return_grant(const ReturnGrant& grant);
   Refusal intern(std::span<const std::byte> table);
+  /// Releases those of `ids` that are parked, in order.
+  void release_ids(std::span<const Entity> ids);
+
+  // --- Steps (registry/apply/steps.cc) ---
+
+  /// True if the messages being applied are from a session and the registry has a log. Only then
+  /// can they be taken back.
+  bool is_logged() const noexcept { return editor_.session != 0; }
+  bool in_step() const noexcept { return in_step_; }
+  /// Must be called before the messages of a Step. They must be logged (is_logged()).
+  void begin_step(const StepView& step);
+  /// Ends the Step. If `applied` is false, takes back the changes of its messages: the contents of
+  /// the world and the states of ids are those from before begin_step(). Texts, archetypes, and the
+  /// order of rows are not taken back. Stops the program if what the log returns cannot be applied.
+  void end_step(bool applied);
+  /// Releases the id of a Create or Spawn that is not delivered, if the registry has reserved it.
+  void give_up_reserved(std::span<const Entity> ids);
 
   const TemplateTable& templates() const noexcept { return templates_; }
   /// Returns the cached data for spawning a template, or null if the template is unknown.
@@ -154,6 +175,7 @@ class Structure {
     if (editor_.session == 0) [[likely]]
       return write();
     const Edit edit{editor_, type, targets, payload, rows, table};
+    if (in_step_) note_ids(targets);
     log_->before(edit);
     const Refusal refusal = write();
     log_->after(edit, refusal);
@@ -180,8 +202,16 @@ class Structure {
     else
       destroy_linked(top, row);
   }
-  void destroy_linked(Entity top, Row row);
+  /// Destroys an entity and all its descendants, and releases or parks their ids.
+  void destroy_linked(Entity top, Row row, bool park = false);
   Refusal apply_one(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
+  /// Applies a message from a session to a single entity.
+  Refusal apply_edit(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
+  /// Like apply_one(), but parks the ids of destroyed entities.
+  Refusal apply_parking(TypeId message, Entity target, const std::byte* payload, const RowSetSpan& rows);
+  /// Remembers the states of those ids that do not have a row yet.
+  void note_ids(std::span<const Entity> targets);
+  void take_back(const BatchView& batch);
   Refusal spawn_all(const Spawn& message, std::span<const Entity> ids, const std::byte* payload,
                     const RowSetSpan& rows);
   Refusal merge_all(const MergeTemplate& message, std::span<const Entity> ids);
@@ -216,7 +246,6 @@ class Structure {
   void write(Row row, const RowPlan& plan, const std::byte* payload, bool fresh);
   void write_name(Row row, Text name);
 
-  void give_up_reserved(std::span<const Entity> ids);
   /// Returns the first id that occurs twice in the list, or nil if there is none.
   Entity named_twice(std::span<const Entity> ids);
   void plan_spawn(TemplateTable::Entry& entry, bool named, const RowSetSpan& rows);
@@ -252,6 +281,10 @@ class Structure {
   TreeRows tree_rows_;
   EditLog* log_ = nullptr;
   Editor editor_;  // the session whose messages are being applied, if there is a log
+  bool in_step_ = false;
+  bool revives_ = false;  // true if a Create may use a parked id
+  // The ids without rows that messages of the Step named, with their states before the message.
+  std::vector<std::pair<Entity, IdState>> step_ids_;
   RowPlan create_plan_, set_plan_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;

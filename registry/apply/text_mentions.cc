@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "messages/step_batches.h"
+
 namespace muster {
 namespace {
 
@@ -26,6 +28,8 @@ void TextMentions::in(BatchView batch, std::uint32_t first, std::size_t offset) 
       for (std::uint32_t i = first; i < batch.count(); ++i) {
         const TableItem item = table_item(batch, at);
         if (batch.type() == TypeTraits<InternText>::id) in(text_of(InternTextView::from(item.table).text()));
+        if (batch.type() == TypeTraits<Step>::id)
+          StepBatches(item.table).for_each([&](const BatchView& inside) { in(inside); });
         in_bytes(item.table);
         at = item.next;
       }

@@ -103,6 +103,8 @@ bool Delivery::deliver(const BatchView& batch, BatchCursor& cursor, std::uint64_
           to_subtree(*route, item.target, header.argument, bytes, sizeof(std::span<const std::byte>), true, receipt);
         else if (item.target)
           to_entity(*route, item.target, &item.table, receipt);
+        else if (header.type == TypeTraits<Step>::id)
+          step(*route, item.table, receipt);
         else if (!refused_as_pass(*route, receipt) &&
                  (!route->builtin || builtin_world(*route, nullptr, item.table, receipt)))
           to_world(*route, &item.table, receipt);
@@ -555,6 +557,7 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
       structure_.drop_texts(texts);
       return true;
     }
+    case TypeTraits<ReleaseIds>::id: structure_.release_ids(ReleaseIdsView::from(table).ids()); return true;
     case TypeTraits<InternText>::id:
     case TypeTraits<DefineTemplate>::id: {
       const Refusal refusal =

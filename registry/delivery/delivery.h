@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "messages/arena.h"
 #include "messages/batch.h"
 #include "messages/causes.h"
 #include "registry/apply/outbox.h"
@@ -33,7 +34,7 @@ bool run_followed(RunContext& context, const Handler& handler, void* message, Ch
 class Delivery {
  public:
   Delivery(const RunContext& context, TypesKnown& types, Structure& structure, Timers& timers,
-           std::uint64_t& next_timer, const std::uint64_t& now_ns, BatchWriter& cascade)
+           std::uint64_t& next_timer, const std::uint64_t& now_ns, Arena& cascade)
       : context_(context),
         types_(types),
         structure_(structure),
@@ -106,6 +107,7 @@ class Delivery {
   void begin_message() noexcept {
     if (!cascade_.causes()) [[likely]]
       return;
+    if (structure_.in_step()) return;  // the Step itself is the cause
     cascade_.set_cause(number_);
     if ((number_ & cause_place_max) != cause_place_max) ++number_;
   }
@@ -248,6 +250,12 @@ class Delivery {
   void tell_created(Entity e);
   void tell_doomed(std::span<const Entity> doomed);
 
+  // --- registry/delivery/step_delivery.cc ---
+  /// Delivers the messages of a Step, and takes all of them back if one of them is refused.
+  void step(MessageRoute& route, std::span<const std::byte> table, Receipt& receipt);
+  /// Delivers the messages of a batch until one of them is refused or has a dead target.
+  void in_step(const BatchView& batch, Receipt& receipt);
+
   void note(const Refusal& refusal, Receipt& receipt) const noexcept;
 
   RunContext context_;
@@ -256,7 +264,7 @@ class Delivery {
   Timers& timers_;
   std::uint64_t& next_timer_;
   const std::uint64_t& now_ns_;
-  BatchWriter& cascade_;
+  Arena& cascade_;
   std::function<void(TextMentions&)> waiting_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;

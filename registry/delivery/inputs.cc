@@ -145,7 +145,7 @@ Receipt Inputs::live(InputKind kind, const BatchView& batch, std::uint64_t autho
 
 void Inputs::deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt) {
   const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
-  const Structure::EditedBy edited(structure_, {envelope.author, envelope.user, envelope.request});
+  const Structure::EditedBy edited(structure_, {envelope.author, envelope.user, envelope.request, envelope.sequence});
   if (MessageRoute* route = core_.types.route(batch.type()); batch.kind() == BatchKind::each && route) [[likely]] {
     delivery_.each(batch, *route, 0, batch.count(), receipt);
   } else if ((envelope.kind == InputKind::inbox || envelope.author != 0) && batch.kind() == BatchKind::timed &&

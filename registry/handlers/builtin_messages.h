@@ -43,8 +43,21 @@ constexpr bool is_builtin(TypeId message) noexcept {
     case TypeTraits<DefineTemplate>::id:
     case TypeTraits<EnableHandler>::id:
     case TypeTraits<HandlerRequest>::id:
+    case TypeTraits<Step>::id:
+    case TypeTraits<ReleaseIds>::id:
     case TypeTraits<Advance>::id: return true;
     default: return is_structural(message);
+  }
+}
+
+/// True if a Step may contain messages of this type: edits, and messages of the game. A registry
+/// cannot take back its other messages.
+constexpr bool fits_step(TypeId message) noexcept {
+  switch (message) {
+    case TypeTraits<InternText>::id:
+    case TypeTraits<DefineTemplate>::id: return true;
+    case TypeTraits<ComponentChanged>::id: return false;
+    default: return is_structural(message) || !is_builtin(message);
   }
 }
 

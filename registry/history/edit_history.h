@@ -43,22 +43,22 @@ enum class Skip : std::uint8_t {
 /// A part of a step that was not undone.
 struct SkippedPart {
   Skip reason = Skip::not_alive;
-  Entity entity;           ///< nil for a template
+  Entity entity = {};      ///< nil for a template
   TypeId component = 0;    ///< 0 if the part does not concern a component
-  std::string field;       ///< the property, the template's name, or empty
+  std::string field = {};  ///< the property, the template's name, or empty
   std::uint64_t user = 0;  ///< the user whose edit conflicts, or 0
   /// The value that would have been written, and the current one, as bytes of the property. Empty
   /// if the part does not concern a property.
-  std::vector<std::byte> mine, theirs;
+  std::vector<std::byte> mine = {}, theirs = {};
 };
 
 struct UndoReport {
   std::uint64_t sequence = 0;  ///< of the input that was made; of the registry in a dry run
-  std::string label;
+  std::string label = {};
   std::uint32_t done = 0;         ///< parts
   std::uint32_t passed_over = 0;  ///< steps that were dropped because nothing was left to do
   std::uint32_t nil_references = 0, other_parents = 0, other_names = 0;
-  std::vector<SkippedPart> skipped;
+  std::vector<SkippedPart> skipped = {};
 };
 
 struct HistoryStep {
@@ -109,6 +109,8 @@ class EditHistory final : public EditLog {
   std::vector<Saved> take_changes();
   /// Puts the result of take_changes() back, because it could not be written.
   void put_back(std::vector<Saved> changes);
+  /// Returns all steps, without any effect on take_changes().
+  std::vector<Saved> all() const;
   /// Replaces the history with saved steps, in ascending order of their numbers. Returns a sentence
   /// if a step cannot be read; the history is then empty.
   std::expected<void, std::string> load(std::span<const Saved> steps);

@@ -7,6 +7,7 @@
 
 #include "messages/batch_builder.h"
 #include "messages/causes.h"
+#include "messages/step_batches.h"
 #include "registry/state/field_change.h"
 #include "registry/state/template_change.h"
 #include "schema/muster.h"
@@ -16,11 +17,11 @@ namespace {
 
 using Converted = std::expected<void, SchemaError>;
 
-/// True if the values of this message name types or fields.
+/// True if the values of this message name types or fields, or contain messages.
 bool names_types(TypeId message) noexcept {
   return message == TypeTraits<SetField>::id || message == TypeTraits<SetFieldIf>::id ||
          message == TypeTraits<Remove>::id || message == TypeTraits<ComponentChanged>::id ||
-         message == TypeTraits<DefineTemplate>::id;
+         message == TypeTraits<DefineTemplate>::id || message == TypeTraits<Step>::id;
 }
 
 /// True if anything in the batch may have changed. Accepts arbitrary bytes, because other code
@@ -104,9 +105,30 @@ class BatchChange {
           table = now;
         }
       }
+      if (message.now->id == TypeTraits<Step>::id) {
+        if (auto done = step(StepView::from(item.table), now); !done) return done;
+        table = now;
+      }
       made_.append_table(message.now->id, item.target, table, batch.header().argument);
     }
     return {};
+  }
+
+  Converted step(StepView then, std::vector<std::byte>& now) {
+    Step made = then.decode();
+    made.batches.clear();
+    Converted done;
+    StepBatches(then).for_each([&](const BatchView& batch) {
+      if (!done) return;
+      BatchChange inner(types_);
+      done = inner.take(batch);
+      if (!done) return;
+      const auto bytes = inner.made_.bytes();
+      const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+      made.batches.insert(made.batches.end(), first, first + bytes.size());
+    });
+    if (done) encode(made, now);
+    return done;
   }
 
   Converted structs(const BatchView& batch, const SavedTypes::Reading& message) {

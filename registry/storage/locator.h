@@ -15,8 +15,8 @@ enum class IdState : std::uint32_t {
   reserved = 1,  ///< issued by this registry, but its Create has not been delivered yet
   granted = 2,   ///< given to another thread or a session
 
-  /// Reserved for undo: destroyed, but not issued again as long as the history can restore the
-  /// entity.
+  /// Destroyed by an edit, and kept for it until a ReleaseIds, so that an undo can create the
+  /// entity again (registry/apply/edit_log.h).
   parked = 3,
   returned = 4,  ///< never used, from a returned grant; held for the next grant, not in the FIFO
 };

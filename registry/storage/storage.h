@@ -320,6 +320,11 @@ class Storage : private StorageContents {
   void set_state(Entity e, IdState state);
   /// Takes back a reserved id that will never be created.
   void give_up(Entity e);
+  /// Releases a parked id, as if its entity had been destroyed now.
+  void release_parked(Entity e) {
+    free_id(e);
+    mark_known_id(e.index);
+  }
   /// Puts the never-used indices [first, first + count) in the state `granted`. Returns false and
   /// has no effect if `first` is not next_grant(count).
   bool grant(std::uint32_t first, std::uint32_t count);
@@ -335,8 +340,8 @@ class Storage : private StorageContents {
   Archetype& without(Archetype& archetype, TypeId type);
 
   // Rows.
-  /// Appends a row for `e`, whose state must be reserved or granted. The caller must fill all
-  /// component columns. All types are marked as present in the presence columns.
+  /// Appends a row for `e`, whose state must be reserved, granted, or parked. The caller must fill
+  /// all component columns. All types are marked as present in the presence columns.
   [[gnu::always_inline]] Row create(Entity e, Archetype& archetype, std::uint32_t depth, Entity parent) {
     mark_known_id(e.index);
     const Row row = append(e, open_chunk(archetype, depth), parent);
@@ -366,8 +371,8 @@ class Storage : private StorageContents {
     }
     return open_new_chunk(archetype, depth);
   }
-  /// Removes the row and releases the id. The last row of the group fills the hole. If `park` is
-  /// true, parks the id; reserved for undo.
+  /// Removes the row and releases the id, or parks the id if `park` is true. The last row of the
+  /// group fills the hole.
   void destroy(Entity e, bool park = false) { destroy(find(e), park); }
   void destroy(Row row, bool park = false);
   /// Removes the row of `e` in a plain() archetype and releases the id. Inlined into loops.

@@ -30,6 +30,7 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       activity_(registry, observation_),
       clock_(registry, world),
       durable_(world),
+      history_(registry, world),
       sources_{.world = world,
                .desk = *this,
                .watches = watches_,
@@ -37,6 +38,7 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
                .activity = activity_,
                .clock = clock_,
                .durable = durable_,
+               .history = history_,
                .seldom = seldom_,
                .watches_seldom = watches_seldom_} {
   registry_.add_type<Set>();
@@ -238,6 +240,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   work_on_questions();
   clock_.tell();
   durable_.tell();
+  history_.tell();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
@@ -300,6 +303,7 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   trace_.leave(*session);
   clock_.leave(*session);
   durable_.leave(*session);
+  history_.leave(*session);
   leave_seat(*session);
   const MutexLock lock(mutex_);
   if (auto why = session->outgoing()->closed_by()) {

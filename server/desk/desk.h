@@ -194,6 +194,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   ActivityCount activity_;
   ClockQuestions clock_;
   DurableQuestions durable_;
+  HistoryQuestions history_;
   const AnswerSources sources_;
   std::string disk_error_, save_error_;  // state most recently reported to sessions and the log
   std::size_t schemas_known_ = 0;

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <optional>
 
+#include "messages/step_batches.h"
 #include "registry/apply/template.h"
 #include "registry/apply/timers.h"
 #include "registry/host.h"
+#include "server/edits/step_changes.h"
 #include "server/session/session.h"
 #include "server/session/shown_text.h"
 
@@ -19,14 +21,6 @@ bool owns(const Seat& seat, Entity e) noexcept {
   const session::Granted& grant = *(behind - 1);
   return e.index - grant.first < grant.count;
 }
-
-namespace {
-
-std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept {
-  return static_cast<std::uint64_t>(std::min(static_cast<double>(steps) * times, 1e15));
-}
-
-}  // namespace
 
 /// Judges a single edit.
 class EditWalk {
@@ -41,6 +35,7 @@ class EditWalk {
     if (timed) edit = edit.inner();
     type_ = edit.type();
     count_ = edit.count();
+    if (type_ == TypeTraits<Step>::id && edit.kind() == BatchKind::table) return run_step(edit);
     if (timed) {
       if (!check_timers(whole)) return std::unexpected(*std::move(fault_));
       cost_.steps += 10;
@@ -53,6 +48,35 @@ class EditWalk {
   std::uint64_t steps() const noexcept { return cost_.steps; }
 
  private:
+  /// Judges each batch of a Step as if the preceding ones had been applied.
+  std::expected<EditCost, session::Fault> run_step(BatchView edit) {
+    EditCost sum;
+    std::uint32_t number = 0;
+    step_.emplace(registry_);
+    StepBatches(table_item(edit, edit.body()).table).for_each([&](BatchView batch) {
+      if (fault_) return;
+      type_ = batch.type();
+      count_ = batch.count();
+      cost_.row_bytes = cost_.template_bytes = 0;
+      spend_bytes(batch.bytes().size());
+      if (!look(batch) || !check_texts() || !check_rows(batch)) {
+        fault_->text.insert(0, "batch " + std::to_string(number) + " of the Step: ");
+        return;
+      }
+      step_->row_bytes = sum.row_bytes += cost_.row_bytes;
+      step_->template_bytes = sum.template_bytes += cost_.template_bytes;
+      ++number;
+    });
+    cost_.row_bytes = sum.row_bytes;
+    cost_.template_bytes = sum.template_bytes;
+    cost_.delivery = 0;  // the time of a Step says nothing about a type of message
+    type_ = edit.type();
+    count_ = 1;
+    if (!fault_ && number > 1) spend(0);
+    if (fault_) return std::unexpected(*std::move(fault_));
+    return cost_;
+  }
+
   bool refuse(const char* reason, std::string text, Entity e = {}) {
     fault_ = fault_of(session::FaultCode::refused, reason, std::move(text));
     fault_->type = type_;
@@ -98,6 +122,11 @@ class EditWalk {
     std::memcpy(&message, edit.payload(i), sizeof message);
     return message;
   }
+  static std::vector<Entity> targets(BatchView edit) {
+    std::vector<Entity> all;
+    for (std::uint32_t i = 0; i < edit.count(); ++i) all.push_back(edit.target(i));
+    return all;
+  }
   static std::uint32_t payloads(BatchView edit) { return edit.kind() == BatchKind::shared ? 1 : edit.count(); }
   /// Counts the rows of an edit. A shared payload is counted once per entity, because it is written
   /// to each entity.
@@ -133,20 +162,21 @@ class EditWalk {
     if (cost_.row_bytes == 0) return true;
     const std::uint64_t max = limits_.world_rows_bytes_max;
     WorldBudget& budget = judge_.world_budget_;
-    bool exceed = budget.rows_exceed(cost_.row_bytes, max);
+    const std::uint64_t before = step_ ? step_->row_bytes : 0;
+    bool exceed = budget.rows_exceed(before + cost_.row_bytes, max);
     cost_.steps += budget.steps();
-    if (exceed && sets) {
+    if (exceed && sets && !step_) {
       cost_.row_bytes = new_row_bytes(edit);
       exceed = cost_.row_bytes > 0 && budget.rows() + cost_.row_bytes > max;
     }
     if (!exceed) return true;
     return refuse("world_rows_bytes_max", "the values of the world's entities would have " +
-                                              std::to_string(budget.rows() + cost_.row_bytes) + " bytes; " +
+                                              std::to_string(budget.rows() + before + cost_.row_bytes) + " bytes; " +
                                               std::to_string(max) + " are allowed");
   }
 
   bool check_name(Text name) {
-    const std::size_t bytes = registry_.text(name).size();
+    const std::size_t bytes = step_ ? step_->text_bytes(name) : registry_.text(name).size();
     if (bytes <= limits_.name_bytes_max) return true;
     return refuse("name_bytes_max", "a name of " + std::to_string(bytes) + " bytes; " +
                                         std::to_string(limits_.name_bytes_max) + " are allowed");
@@ -159,7 +189,7 @@ class EditWalk {
                   e);
   }
   bool check_entities(std::uint64_t more) {
-    const std::uint64_t would_be = registry_.entity_count() + more;
+    const std::uint64_t would_be = registry_.entity_count() + more + (step_ ? step_->made() : 0);
     if (would_be <= limits_.world_entities_max) return true;
     return refuse("world_entities_max", "the world would have " + std::to_string(would_be) +
                                             " entities; sessions may make up to " +
@@ -188,18 +218,24 @@ class EditWalk {
     for (std::uint32_t i = 0; i < edit.count(); ++i) {
       const Entity e = edit.target(i);
       if (!check_id(e)) return false;
-      if (i >= payloads(edit)) continue;
-      const auto message = read<Create>(edit, i);
+      if (i >= payloads(edit) && !step_) continue;
+      const auto message = read<Create>(edit, i < payloads(edit) ? i : 0);
       if (!check_name(message.name)) return false;
       if (i == 0 || message.parent != parent_before) {
         const auto known = made.find(message.parent);
-        depth = !message.parent                   ? 0
+        depth = step_                             ? step_->depth_below(message.parent)
+                : !message.parent                 ? 0
                 : known != made.end()             ? known->second + 1
                 : registry_.alive(message.parent) ? registry_.depth(message.parent) + 1
                                                   : 0;
         parent_before = message.parent;
       }
       if (!check_depth(depth, e)) return false;
+      if (step_) {
+        step_->create(e, message.parent);
+        if (!spend(step_->take_steps())) return false;
+        continue;
+      }
       if (!all_alive) made[e] = static_cast<std::uint32_t>(depth);
     }
     return true;
@@ -209,6 +245,8 @@ class EditWalk {
     if (edit.kind() != BatchKind::shared) return spend(count_);
     const bool spawns = type_ == TypeTraits<Spawn>::id;
     const Text what = spawns ? read<Spawn>(edit, 0).what : read<MergeTemplate>(edit, 0).what;
+    if (step_ && step_->defines(what))
+      return refuse("not_in_step", "the Step defines the template that it uses; define it in an edit before");
     const std::string_view name = registry_.text(what);
     const auto known = registry_.host().find_template(name);
     if (!known || known->size() == 0) return spend(count_);  // the world will refuse it
@@ -226,6 +264,14 @@ class EditWalk {
     cost_.row_bytes = 16 * made + (row_set_bytes(edit) + template_bytes(registry_, name)) * trees;
     std::uint64_t height = 0;
     for (const Template::Node& node : known->nodes()) height = std::max<std::uint64_t>(height, node.depth);
+    if (step_) {
+      const std::vector<Entity> ids = targets(edit);
+      const Entity parent = spawns ? read<Spawn>(edit, 0).parent : Entity{};
+      if (spawns && !check_name(read<Spawn>(edit, 0).name)) return false;
+      if (!check_depth((spawns ? step_->depth_below(parent) : step_->depth(ids[0])) + height, ids[0])) return false;
+      spawns ? step_->spawn(*known, ids, parent) : step_->merge(*known, ids);
+      return spend(step_->take_steps());
+    }
     if (!spawns) {
       const Entity top = edit.target(0);
       return check_depth(registry_.alive(top) ? registry_.depth(top) + height : 0, top);
@@ -291,6 +337,7 @@ class EditWalk {
 
   bool reparents(BatchView edit) {
     if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared) return spend(count_);
+    if (step_) return reparents_in_step(edit);
     // If no new parent is below one of the moved entities, every subtree moves unchanged.
     const bool several = edit.count() > 1;
     bool apart = true;
@@ -327,6 +374,19 @@ class EditWalk {
     return spend(moved * count_) && check_depth(registry_.host().storage().depths() + heights, edit.target(0));
   }
 
+  bool reparents_in_step(BatchView edit) {
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const Entity e = edit.target(i);
+      const Entity parent = read<Reparent>(edit, i < payloads(edit) ? i : 0).parent;
+      Subtree found;
+      if (!spend(2) || (registry_.alive(e) && !walk(e, false, found))) return false;
+      if (!check_depth(step_->depth_below(parent) + step_->height(e, found.height), e)) return false;
+      step_->move(e, parent, found.height);
+      if (!spend(step_->take_steps())) return false;
+    }
+    return true;
+  }
+
   // --- edits that add permanent objects
 
   bool add_text(std::string_view text) {
@@ -335,7 +395,7 @@ class EditWalk {
                                           std::to_string(limits_.text_bytes_max) + " are allowed");
     if (text.empty()) return spend(3);
     cost_.told.push_back(text_of(text).hash);
-    if (registry_.text(text_of(text)).empty()) {
+    if (registry_.text(text_of(text)).empty() && (!step_ || step_->add_text(text))) {
       ++cost_.texts;
       cost_.text_bytes += text.size();
     }
@@ -385,24 +445,27 @@ class EditWalk {
       for (const std::string_view text : defined.texts())
         if (!add_text(text)) return false;
       if (nodes > 0 && !registry_.host().find_template(defined.name())) ++added;
+      if (step_) step_->define(text_of(defined.name()));
       replaced_bytes += template_bytes(registry_, defined.name());
       if (nodes > 0) cost_.template_bytes += item.table.size();
     }
     if (!check_template_bytes(replaced_bytes)) return false;
-    if (added == 0 || registry_.host().template_count() + added <= limits_.templates_max) return true;
-    return refuse("templates_max", "the world would have " + std::to_string(registry_.host().template_count() + added) +
-                                       " templates; " + std::to_string(limits_.templates_max) + " are allowed");
+    const std::uint64_t would_be = registry_.host().template_count() + (step_ ? step_->defined() : added);
+    if (added == 0 || would_be <= limits_.templates_max) return true;
+    return refuse("templates_max", "the world would have " + std::to_string(would_be) + " templates; " +
+                                       std::to_string(limits_.templates_max) + " are allowed");
   }
   bool check_template_bytes(std::uint64_t replaced) {
     const std::uint64_t max = limits_.templates_bytes_max;
     WorldBudget& budget = judge_.world_budget_;
     if (cost_.template_bytes == 0) return true;
-    const bool exceed = budget.templates_exceed(cost_.template_bytes, replaced, max);
+    const std::uint64_t before = step_ ? step_->template_bytes : 0;
+    const bool exceed = budget.templates_exceed(before + cost_.template_bytes, replaced, max);
     if (!spend(budget.steps())) return false;
-    return !exceed ||
-           refuse("templates_bytes_max", "the world's templates would have " +
-                                             std::to_string(budget.templates() - replaced + cost_.template_bytes) +
-                                             " bytes; " + std::to_string(max) + " are allowed");
+    return !exceed || refuse("templates_bytes_max",
+                             "the world's templates would have " +
+                                 std::to_string(budget.templates() - replaced + before + cost_.template_bytes) +
+                                 " bytes; " + std::to_string(max) + " are allowed");
   }
   bool check_template_name(std::string_view name) {
     if (name.size() > limits_.name_bytes_max)
@@ -472,7 +535,7 @@ class EditWalk {
     }
     cost_.delivery = steps;
     const auto known = judge_.dearness_.find(type_);
-    if (known != judge_.dearness_.end()) steps = with_dearness(steps, known->second);
+    if (known != judge_.dearness_.end()) steps = EditJudge::with_dearness(steps, known->second);
     cost_.steps += steps;
     return count_ == 1 || cost_.steps <= limits_.edit_steps_max || too_dear();
   }
@@ -507,31 +570,9 @@ class EditWalk {
   std::uint32_t count_ = 0;
   std::uint64_t walked_ = 0;
   EditCost cost_;
+  std::optional<StepChanges> step_;      // while the batches of a Step are judged
   std::optional<session::Fault> fault_;  // created on demand, to keep small edits fast
 };
-
-void EditJudge::note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns) {
-  constexpr double many = 1000;        // minimum number of estimated steps for a comparison
-  constexpr double long_time = 10000;  // number of measured steps that is enough for any comparison
-  constexpr double nearly_one = 1.01;
-  if (edit.kind() == BatchKind::timed) return;
-  const double counted = static_cast<double>(delivery + steps_around);
-  const double steps = static_cast<double>(ns) / static_cast<double>(step_ns);
-  const double times = std::max(steps / counted, 1.0);
-  const bool says_much = counted >= many || steps >= long_time;
-  auto known = dearness_.find(edit.type());
-  if (known == dearness_.end()) {
-    if (times <= 1 || !says_much) return;
-    known = dearness_.emplace(edit.type(), times).first;
-  } else if (times < known->second) {
-    known->second -= (known->second - times) / 8;
-  } else if (says_much) {
-    known->second += (times - known->second) / 2;
-  }
-  const double now = known->second;
-  if (now < nearly_one) dearness_.erase(known);
-  if (edit.type() == known_type_) known_steps_ = now < nearly_one ? 1 : with_dearness(1, now);
-}
 
 std::expected<EditCost, session::Fault> EditJudge::judge_bounds(const Seat& from, BatchView edit) {
   return EditWalk(*this, from, false).run(edit);

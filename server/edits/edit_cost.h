@@ -69,7 +69,10 @@ class EditJudge {
  private:
   friend class EditWalk;
   static constexpr std::uint64_t steps_around = 50;  // fixed cost of a batch
+  // --- server/edits/slow_edits.cc ---
   void note_time(BatchView edit, std::uint64_t delivery, std::uint64_t ns);
+  static std::uint64_t with_dearness(std::uint64_t steps, double times) noexcept;
+
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
   TimerBudget timer_budget_;

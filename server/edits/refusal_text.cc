@@ -181,6 +181,12 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
     case RefusalCode::timer_chosen:
       fault.text = "the world numbers timers itself: this one has its own number, or that of a waiting timer";
       break;
+    case RefusalCode::no_edit_log:
+      fault.text = "this world keeps no history, so it could not take back a Step if a part of it were refused";
+      break;
+    case RefusalCode::not_in_step:
+      fault.text = named + " cannot be part of a Step, because it cannot be taken back";
+      break;
     case RefusalCode::unknown_template: fault.text = "the world has no template of that name"; break;
     case RefusalCode::none: fault.text = "refused"; break;
   }

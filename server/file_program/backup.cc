@@ -40,8 +40,6 @@ std::expected<BackupReport, WorldError> look_at(const std::string& copy, const s
   auto opened = Database::open(copy, false, {}, shown);
   if (!opened) return std::unexpected(opened.error());
   BackupReport report{.bytes = file_bytes(copy)};
-  const auto format = number(*opened, "PRAGMA user_version");
-  if (!format) return std::unexpected(format.error());
   const auto read = [&](std::uint64_t& into, const char* sql) -> std::expected<void, WorldError> {
     const auto value = number(*opened, sql);
     if (!value) return std::unexpected(value.error());
@@ -52,7 +50,6 @@ std::expected<BackupReport, WorldError> look_at(const std::string& copy, const s
     return std::unexpected(done.error());
   if (auto done = read(report.sequence, "SELECT value FROM meta WHERE name = 'sequence'"); !done)
     return std::unexpected(done.error());
-  if (*format < 2) return report;
   if (auto done =
           read(report.group,
                "SELECT max(id) FROM journal WHERE id > (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'group')");

@@ -49,11 +49,12 @@ int verify_file(const std::string& path, bool json) {
     out.open_object()
         .member("world", report->meta.world)
         .member("running", report->running)
-        .member("format", report->older ? 1 : 2)
+        .member("format", report->format)
         .member("checkpoint", report->meta.checkpoint)
         .member("sequence", report->meta.sequence)
         .member("tick", report->meta.tick)
         .member("rows", report->meta.rows)
+        .member("steps", report->meta.steps)
         .member("entities", report->entities)
         .member("hash", hex(report->hash))
         .member("groups", report->groups)
@@ -65,12 +66,15 @@ int verify_file(const std::string& path, bool json) {
     print_line(out.text());
     return exit_done;
   }
-  print_line(path + ": good" + (report->running ? " (read from a copy, because it is running)" : "") +
-             (report->older ? ", of file format 1, which the next save takes over" : ""));
+  print_line(
+      path + ": good" + (report->running ? " (read from a copy, because it is running)" : "") +
+      (report->older ? ", of file format " + std::to_string(report->format) + ", which the next save converts" : ""));
   print_line("checkpoint " + std::to_string(report->meta.checkpoint) + " of " + report->meta.saved + ": sequence " +
              std::to_string(report->meta.sequence) + ", tick " + std::to_string(report->meta.tick) + ", " +
              counted(report->entities, "entity", "entities") + ", " + counted(report->meta.rows, "row", "rows") +
              ", hash " + hex(report->hash));
+  if (report->meta.steps > 0)
+    print_line("history: " + counted(report->meta.steps, "step", "steps") + " that can be undone or redone");
   if (report->groups > 0)
     print_line("journal after it: " + counted(report->groups, "group", "groups") + ", " +
                counted(report->inputs, "input", "inputs") + ", " + counted(report->ticks, "tick", "ticks") +

@@ -100,6 +100,15 @@ std::expected<LoadReport, WorldError> ReadWorld::load(EntityRegistry& registry) 
   return report;
 }
 
+std::expected<std::vector<EditHistory::Saved>, WorldError> ReadWorld::steps() {
+  std::vector<EditHistory::Saved> steps;
+  const auto read = file_->steps([&](std::uint64_t number, std::span<const std::byte> bytes) {
+    steps.push_back({.number = number, .bytes = {bytes.begin(), bytes.end()}});
+  });
+  if (!read) return std::unexpected(error(read.error()));
+  return steps;
+}
+
 std::expected<JournalReport, WorldError> ReadWorld::journal(
     EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
     const std::function<void(const JournalGroup&, const JournalRecord&)>& take) {

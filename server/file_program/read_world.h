@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "registry/entity_registry.h"
+#include "registry/history/edit_history.h"
 #include "server/world/file/world_file.h"
 #include "server/world/journal/journal_group.h"
 #include "server/world/journal/record_reader.h"
@@ -40,6 +42,8 @@ class ReadWorld {
   const WorldFile& file() const noexcept { return *file_; }
   /// Reads the state into a new registry, and adds any types that the registry lacks.
   [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
+  /// Reads the steps of the history. Must be called after load().
+  [[nodiscard]] std::expected<std::vector<EditHistory::Saved>, WorldError> steps();
   /// Calls `begin` for each group after the checkpoint, and `take` for each record in the group.
   /// Records are verified in the same way as in recovery. Adds types from records to the registry,
   /// but does not replay anything. If `begin` returns false, the records of that group and of all

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "registry/entity_registry.h"
+#include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "server/file_program/read_world.h"
 #include "server/world/file/file_beside.h"
@@ -14,7 +15,8 @@ std::expected<VerifyReport, WorldError> verify(const std::string& path) {
   auto world = ReadWorld::open(path);
   if (!world) return std::unexpected(world.error());
   const WorldFile& file = world->file();
-  VerifyReport report{.meta = file.meta(), .running = world->is_running(), .older = file.is_older()};
+  VerifyReport report{
+      .meta = file.meta(), .running = world->is_running(), .format = file.format(), .older = file.is_older()};
   EntityRegistry registry;
   const auto loaded = world->load(registry);
   if (!loaded) return std::unexpected(loaded.error());
@@ -22,6 +24,11 @@ std::expected<VerifyReport, WorldError> verify(const std::string& path) {
   if (loaded->mended > loaded->listed.size())
     report.remarks.push_back(std::to_string(loaded->mended - loaded->listed.size()) +
                              " more values are put right by opening");
+  EditHistory history(registry, ~std::uint64_t{0});
+  const auto steps = world->steps();
+  if (!steps) return std::unexpected(steps.error());
+  if (const auto read = history.load(*steps); !read)
+    report.remarks.push_back("the history cannot be read, and will be empty: " + read.error());
   report.entities = registry.host().storage().rows();
   report.hash = registry.hash();
   const auto journal = world->journal(

@@ -14,8 +14,9 @@ namespace muster {
 
 struct VerifyReport {
   FileMeta meta = {};
-  bool running = false;  ///< true if a process has the world open, so that a copy was verified
-  bool older = false;    ///< true for file format 1, which the next save will convert
+  bool running = false;      ///< true if a process has the world open, so that a copy was verified
+  std::uint32_t format = 0;  ///< of the file
+  bool older = false;        ///< true if the next save will convert the file
   std::uint64_t entities = 0;
   std::uint64_t hash = 0;    ///< EntityRegistry::hash at the checkpoint
   std::uint64_t groups = 0;  ///< number of journal groups after the checkpoint

@@ -12,6 +12,7 @@
 #include "server/figures/session_trace.h"
 #include "server/questions/clock_questions.h"
 #include "server/questions/durable_questions.h"
+#include "server/questions/history_questions.h"
 #include "server/questions/seldom.h"
 #include "server/session/session.h"
 #include "server/session/world_side.h"
@@ -59,6 +60,7 @@ struct AnswerSources {
   ActivityCount& activity;
   ClockQuestions& clock;
   DurableQuestions& durable;
+  HistoryQuestions& history;
   Seldom& seldom;          ///< schedules all seldom work except the opening of watches
   Seldom& watches_seldom;  ///< schedules the opening of watches
 };

@@ -3,7 +3,11 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <utility>
 
+#include "messages/step_batches.h"
+#include "registry/handlers/builtin_messages.h"
 #include "schema/kinds.h"
 #include "schema/muster.h"
 
@@ -129,6 +133,47 @@ session::Fault fault_for(const FrameFault& fault) {
 
 namespace {
 
+/// Returns a fault that refuses a Step for a reason that only Steps have.
+session::Fault step_fault(const char* reason, std::string text) {
+  session::Fault fault;
+  fault.type = TypeTraits<Step>::id;
+  fault.code = session::FaultCode::refused;
+  fault.reason = reason;
+  fault.refused = 1;
+  fault.text = std::move(text);
+  return fault;
+}
+
+std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> bytes,
+                                                     std::expected<BatchView, BatchFault> verified,
+                                                     const TypeTable& types, const Rights& rights);
+
+/// Judges the batches in a Step as if each had been sent by itself.
+std::optional<session::Fault> fault_in_step(BatchView batch, bool timed, const TypeTable& types, const Rights& rights) {
+  if (timed) return step_fault("step_timed", "a Step cannot be timed");
+  const TableItem item = table_item(batch, batch.body());
+  if (batch.count() != 1 || item.target || batch.header().argument != 0)
+    return step_fault("wrong_targets", "a Step is sent to the world, alone in its batch");
+  const StepView step = StepView::from(item.table);
+  if (step.act() != StepAct::edit)
+    return step_fault("step_act", "only a server makes a Step whose act is undo or redo");
+  std::optional<session::Fault> found;
+  std::uint32_t number = 0;
+  StepBatches(step).for_each([&](const BatchView& inside) {
+    if (found) return;
+    auto judged = judge_verified(inside.bytes(), inside, types, rights);
+    if (!judged)
+      found = std::move(judged.error());
+    else if (!judged->for_world || !fits_step(inside.type()))
+      found =
+          step_fault("not_in_step",
+                     judged->type->name + " cannot be part of a Step: a Step contains edits and messages of the game");
+    if (found) found->text.insert(0, "batch " + std::to_string(number) + " of the Step: ");
+    ++number;
+  });
+  return found;
+}
+
 std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> bytes,
                                                      std::expected<BatchView, BatchFault> verified,
                                                      const TypeTable& types, const Rights& rights) {
@@ -172,6 +217,9 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
       lacking = right_fault(*written, rights);
   });
   if (lacking) return std::unexpected(*std::move(lacking));
+  if (judged.type->id == TypeTraits<Step>::id)
+    if (auto fault = fault_in_step(message, judged.batch.kind() == BatchKind::timed, types, rights))
+      return std::unexpected(*std::move(fault));
   if (!judged.for_world && (judged.batch.kind() == BatchKind::timed || judged.batch.count() != 1)) {
     session::Fault fault;
     fault.type = judged.type->id;

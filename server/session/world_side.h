@@ -18,6 +18,8 @@
 
 namespace muster {
 
+class EditHistory;  // registry/history/edit_history.h
+
 /// The facts about a world that do not change during the lifetime of a desk.
 struct WorldFacts {
   std::uint64_t epoch = 0;  ///< see World::epoch(); if 0, the desk picks a random epoch
@@ -75,6 +77,9 @@ class WorldSide {
   virtual const std::string* recording_error() const { return nullptr; }
   /// Returns the reason why the most recent automatic save failed, or null if it did not fail.
   virtual const std::string* save_error() const { return nullptr; }
+  /// Returns the history of the sessions' edits, or null if there is none. The result must always
+  /// be the same.
+  virtual EditHistory* history() { return nullptr; }
   /// Returns the size, in bytes, of the journal since the last save.
   virtual std::uint64_t journal_bytes() const { return 0; }
   /// If the file or its journal is growing too large, returns a warning. Otherwise, returns an

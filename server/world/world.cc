@@ -14,6 +14,7 @@
 
 #include "messages/batch.h"
 #include "registry/apply/timers.h"
+#include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "schema/hash.h"
 #include "schema/muster.h"
@@ -113,6 +114,7 @@ struct World::Impl {
   // Null if there is one worker or if the host has its own executor.
   std::unique_ptr<ThreadPool> pool;
   EntityRegistry registry;
+  EditHistory history;  // the registry's edit log
   Handlers handlers;
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
@@ -144,6 +146,7 @@ struct World::Impl {
         options(std::move(given)),
         pool(make_pool(options)),
         registry(registry_options(options)),
+        history(registry, options.history_bytes),
         pacer(options.hz),
         saver(file, registry,
               {.stamp = [this] { return stamp(); },
@@ -151,6 +154,7 @@ struct World::Impl {
                .durability = options.durability,
                .epoch = epoch,
                .mark = &mark,
+               .history = &history,
                .autosave = options.autosave,
                .journal_bytes_max = options.journal_bytes_max,
                .preserved_bytes_max = options.preserved_bytes_max,
@@ -167,6 +171,8 @@ struct World::Impl {
             .types = registry.types().types(),
             .only_if_changed = true};
   }
+  /// Reads the history from the file.
+  void read_history();
   void recover();
   /// Starts marking inputs as they are handled, if the world has a file.
   void begin_marking() {
@@ -196,6 +202,7 @@ struct World::Impl {
     registry.flush();
     if (stands.empty()) mark.end(registry.sequence(), tick);
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
+    if (stands.empty()) history.release_ids();
     const bool was_new = !saver.is_saving() && file.is_new();
     saver.hand_over(Clock::now());
     if (was_new) begin_marking();
@@ -264,6 +271,7 @@ World::World(std::string path, const Install& install, WorldOptions options, std
   });
   if (!loaded) throw WorldError(std::move(loaded.error()));
   if (!impl_->file.is_new()) {
+    impl_->read_history();
     impl_->recover();
     if (const auto& warn = impl_->options.on_warning)
       for (const std::string& sentence :
@@ -277,6 +285,7 @@ World::World(std::string path, const Install& install, WorldOptions options, std
 World::~World() { impl_->registry.host().inbox().on_arrival({}); }
 
 EntityRegistry& World::registry() noexcept { return impl_->registry; }
+EditHistory& World::history() noexcept { return impl_->history; }
 const EntityRegistry& World::registry() const noexcept { return impl_->registry; }
 const std::string& World::path() const noexcept { return impl_->file.path(); }
 bool World::is_new() const noexcept { return !impl_->saver.is_saving() && impl_->file.is_new(); }
@@ -384,6 +393,24 @@ void World::Impl::stop_before(const WorkSuspect& at) {
   (void)pacer.set({.paused = true}, Clock::now());
 }
 
+void World::Impl::read_history() {
+  if (file.is_older()) {
+    // When the journal was recorded, ids were not parked, so the replay must not park them either.
+    registry.host().set_edit_log(nullptr);
+    return;
+  }
+  std::vector<EditHistory::Saved> steps;
+  auto read = file.steps([&](std::uint64_t number, std::span<const std::byte> bytes) {
+    steps.push_back({.number = number, .bytes = {bytes.begin(), bytes.end()}});
+  });
+  if (!read) throw WorldError(std::move(read.error()));
+  const auto loaded = history.load(steps);
+  if (loaded) return;
+  if (options.on_warning) options.on_warning("the history cannot be read, and is empty now: " + loaded.error());
+  for (EditHistory::Saved& step : steps) step.bytes.clear();
+  history.put_back(std::move(steps));
+}
+
 void World::Impl::recover() {
   tick = file.meta().tick;
   begin_marking();
@@ -427,8 +454,10 @@ void World::Impl::recover() {
     recovery.not_there = marked(at) + " is not in the file, so nothing was left out" +
                          (comes_again(at) ? ": it comes again with the clock" : "");
   left_grants = registry.host().left_grants();
-  // Later inputs are recorded relative to this state, using the current types.
-  if (!recovery.exact() || (options.durability != Durability::checkpoint && journal.types_differ()))
+  registry.host().set_edit_log(&history);
+  // Later inputs are recorded relative to this state, using the current types and with a history.
+  if (!recovery.exact() ||
+      (options.durability != Durability::checkpoint && (journal.types_differ() || file.is_older())))
     if (auto report = saver.commit(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();
   if (died && died->is_sure()) mark.forget();

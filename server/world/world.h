@@ -28,6 +28,8 @@
 
 namespace muster {
 
+class EditHistory;  // registry/history/edit_history.h
+
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
 
@@ -59,6 +61,9 @@ struct WorldOptions {
   /// `on_warning`. After three commits in a row are abandoned, the world waits for the next one. At
   /// most an eighth of this memory stays allocated for the next commit's copies.
   std::uint64_t preserved_bytes_max = 256u << 20;
+  /// Limit on the memory of the steps that users can undo and redo. Beyond it, the oldest steps are
+  /// dropped. If 0, nothing can be undone.
+  std::uint64_t history_bytes = 256u << 20;
   DiskLags disk_lags = DiskLags::wait;
   /// Limit on the size of the records that are waiting to be written to disk. Above this limit, the
   /// disk is considered to lag; see DiskLags.
@@ -142,6 +147,10 @@ class World {
   /// Returns the registry. The on_arrival callback of its inbox is set by the world.
   EntityRegistry& registry() noexcept;
   const EntityRegistry& registry() const noexcept;
+  /// Returns the history of the sessions' edits, which is saved with the world. Edits that the host
+  /// pushes in the name of a session (RegistryHost::push_batch) are recorded as well. Must be used
+  /// on the world thread, between inputs.
+  EditHistory& history() noexcept;
   const std::string& path() const noexcept;
   /// Returns the world's id, 32 hexadecimal digits that are the same in all copies of the world's
   /// file. Empty before the world's first commit.

@@ -13,7 +13,7 @@ import sys
 
 from source_tree import cpp_files, found_in, own_root, read, self_tested, without_comments
 
-SCHEMAS = ("schema/session.fbs", "schema/users.fbs", "schema/costs.fbs", "schema/watching.fbs")
+SCHEMAS = ("schema/session.fbs", "schema/users.fbs", "schema/costs.fbs", "schema/watching.fbs", "schema/undo.fbs")
 PAGE = "docs/protocol.md"
 BEGIN, END = "<!-- The table of questions is written by `ninja question_page`. -->\n", "<!-- End of the table of questions. -->\n"
 

@@ -65,7 +65,7 @@ def edits_and_saves_are_refused_once_the_file_is_not_in_its_place(folder):
             assert time.monotonic() < until, f"{way}: the world was not saved beside its file"
             time.sleep(0.05)
         time.sleep(0.1)
-        for command in (("spawn", "after", "--durable"), ("save",)):
+        for command in (("spawn", "after", "--durable"), ("undo",), ("save",)):
             ran = subprocess.run([folder.commands[0], "--world", world, *command], cwd=folder.path, env=folder.environment,
                                  capture_output=True, text=True, timeout=60, check=False)
             assert ran.returncode != 0, f"{way}: {command} was taken"

@@ -19,13 +19,14 @@ import sessions
 import template
 import told
 import tokens
+import undoing
 import watching
 import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
 MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers,
-           told, descriptors)
+           told, descriptors, undoing)
 
 
 def main():

@@ -18,6 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "messages/batch_builder.h"
+#include "registry/history/edit_history.h"
+#include "registry/host.h"
+#include "schema/hash.h"
 #include "server/file_program/verify.h"
 #include "server/world/world.h"
 #include "tests/server/arena.h"
@@ -91,7 +95,13 @@ class PowerLives {
   const Counts& counts() const noexcept { return counts_; }
 
  private:
-  using Hashes = std::map<std::uint64_t, std::uint64_t>;
+  /// Hashes of a state and of its users' stacks.
+  struct Noted {
+    std::uint64_t state = 0, history = 0;
+    bool operator==(const Noted&) const = default;
+  };
+  using Hashes = std::map<std::uint64_t, Noted>;
+  static constexpr std::uint64_t users = 2;
 
   static Handlers install(EntityRegistry& registry) {
     registry.add_type<arena::Position>();
@@ -114,7 +124,15 @@ class PowerLives {
     PowerLives& all;
     World& world;
   };
-  void note(const World& world) { hashes_[world.registry().sequence()] = world.registry().hash(); }
+  static Noted noted(World& world) {
+    std::string steps;
+    for (std::uint64_t user = 1; user <= users; ++user)
+      for (const HistoryStep& step : world.history().list(user, 0, 1000))
+        steps += std::to_string(user) + (step.redo ? "redo" : "undo") + std::to_string(step.sequence) + "," +
+                 std::to_string(step.parts);
+    return {.state = world.registry().hash(), .history = hash64(steps)};
+  }
+  void note(World& world) { hashes_[world.registry().sequence()] = noted(world); }
   void tell(PowerLog& log, std::uint64_t durable) {
     if (told_.empty() || durable > told_.rbegin()->second) told_[log.events()] = durable;
   }
@@ -142,7 +160,7 @@ class PowerLives {
     const std::uint64_t before = world.registry().sequence();
     for (std::uint64_t turn = random_() % 30; turn > 0; --turn) {
       for (std::uint64_t left = random_() % 4; left > 0; --left) {
-        edit(world.registry());
+        edit(world);
         note(world);
       }
       if (random_() % 10 == 0)
@@ -177,14 +195,41 @@ class PowerLives {
     REQUIRE(saved);
     tell(log, saved->sequence);
   }
-  void edit(EntityRegistry& registry) {
-    switch (random_() % 4) {
+  void edit(World& world) {
+    EntityRegistry& registry = world.registry();
+    switch (random_() % 8) {
       case 0: (void)registry.create(arena::Position{.x = double(random_() % 60)}); return;
       case 1: (void)registry.create("thing" + std::to_string(random_() % 1000) + "-" + std::to_string(seed_)); return;
+      case 2:
+      case 3: return edit_as_session(registry);
+      case 4: return undo(world.history());
       default: break;
     }
     const Entity unit = registry.find_path("/unit" + std::to_string(random_() % 8));
     registry.push(unit, arena::Damage{.amount = static_cast<float>(random_() % 9)});
+  }
+  /// One of two users sets, creates, or destroys.
+  void edit_as_session(EntityRegistry& registry) {
+    const std::uint64_t user = 1 + random_() % users;
+    const Entity unit = registry.find_path("/unit" + std::to_string(random_() % 8));
+    BatchBuilder edit;
+    switch (random_() % 3) {
+      case 0: edit.append_rows(unit, Set{}, arena::Health{.value = static_cast<float>(random_() % 1000)}); break;
+      case 1: edit.append_rows(registry.host().grant(1, user), Create{.parent = unit}, arena::Health{}); break;
+      default: {
+        const Entity child = registry.first_child(unit);
+        if (!child) return;
+        edit.append(child, Destroy{});
+      }
+    }
+    registry.host().push_batch(edit.bytes(), user, 1, user);
+  }
+  void undo(EditHistory& history) {
+    const std::uint64_t user = 1 + random_() % users;
+    const auto act = random_() % 3 == 0 ? HistoryAct::redo : HistoryAct::undo;
+    // Steps of which nothing is left are dropped without an input, so a replay still has them.
+    if (history.apply(act, {.session = user, .user = user}, Conflicts::skip, true).done > 0)
+      (void)history.apply(act, {.session = user, .user = user}, Conflicts::skip, false);
   }
 
   /// Behind `begin` events at least: some while the world is opened, others just before or behind a sync or a name.
@@ -212,7 +257,7 @@ class PowerLives {
         if (!report->remarks.empty()) return "verify: " + report->remarks.front();
         verified = *report;
       }
-      const World world(path, install);
+      World world(path, install);
       if (world.is_new() && told == 0) return {};
       if (world.is_new()) return "there is no world, and input " + std::to_string(told) + " was durable";
       sequence = world.registry().sequence();
@@ -224,7 +269,9 @@ class PowerLives {
       if (verified && verified->durable != sequence) return "verify says " + std::to_string(verified->durable) + at;
       const auto hash = hashes_.find(sequence);
       if (hash == hashes_.end()) return "ends inside a turn" + at;
-      if (hash->second != world.registry().hash()) return "another state" + at;
+      const Noted now = noted(world);
+      if (hash->second.state != now.state) return "another state" + at;
+      if (hash->second.history != now.history) return "another history" + at;
     } catch (const std::exception& error) {
       return std::string("does not open: ") + error.what();
     }

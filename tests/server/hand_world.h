@@ -19,6 +19,7 @@ class HandWorld final : public WorldSide {
   std::function<void(const std::string&)> on_warn;
   std::function<std::uint64_t()> gives_durable, gives_saved, gives_processor_ns;
   std::function<std::string()> gives_hang, gives_size_warning;
+  std::function<EditHistory*()> gives_history;
   std::function<Saved()> on_save;  ///< done at once
   std::function<const std::string*()> gives_error, gives_save_error;
   std::function<Pace()> gives_pace;
@@ -47,6 +48,7 @@ class HandWorld final : public WorldSide {
   const std::string* recording_error() const override { return gives_error ? gives_error() : nullptr; }
   const std::string* save_error() const override { return gives_save_error ? gives_save_error() : nullptr; }
   std::string size_warning() const override { return gives_size_warning ? gives_size_warning() : std::string(); }
+  EditHistory* history() override { return gives_history ? gives_history() : nullptr; }
   std::optional<Pace> pace() const override { return gives_pace ? std::optional(gives_pace()) : std::nullopt; }
   std::expected<void, PaceFault> set_pace(const Pace& pace) override { return on_pace(pace); }
   std::uint64_t tick() const override { return gives_tick ? gives_tick() : 0; }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 namespace muster {
 
@@ -19,9 +18,6 @@ struct CheckpointReport {
   std::uint64_t sequence = 0;  ///< sequence number of the last input in the checkpoint
   std::uint64_t rows = 0;      ///< number of rows in the file
   std::uint64_t rows_written = 0, rows_removed = 0, bytes_written = 0;
-  /// If this checkpoint converted a file of format 1, the path to a copy of the original file.
-  /// Otherwise, empty.
-  std::string original = {};
 };
 
 }  // namespace muster

@@ -50,17 +50,17 @@ Statement& Statement::bind_null(int index) noexcept {
   return *this;
 }
 
-Step Statement::step() noexcept {
-  if (!bound_) return Step::error;
+SqlStep Statement::step() noexcept {
+  if (!bound_) return SqlStep::error;
   switch (sqlite3_step(statement_)) {
-    case SQLITE_ROW: return Step::row;
-    case SQLITE_DONE: return Step::done;
-    default: return Step::error;
+    case SQLITE_ROW: return SqlStep::row;
+    case SQLITE_DONE: return SqlStep::done;
+    default: return SqlStep::error;
   }
 }
 
 bool Statement::run() noexcept {
-  const bool good = step() == Step::done;
+  const bool good = step() == SqlStep::done;
   // If the step failed, sqlite3_reset() sets the same error again, so the connection's error can
   // still be read afterwards.
   if (bound_) reset();
@@ -193,9 +193,9 @@ std::expected<std::string, WorldError> Database::value(const char* sql, const ch
   auto statement = prepare(sql, doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
   switch (statement->step()) {
-    case Step::row: return statement->text(0);
-    case Step::done: return std::string();
-    case Step::error: break;
+    case SqlStep::row: return statement->text(0);
+    case SqlStep::done: return std::string();
+    case SqlStep::error: break;
   }
   return std::unexpected(error(doing));
 }

@@ -19,7 +19,7 @@ struct sqlite3_blob;
 
 namespace muster {
 
-enum class Step : std::uint8_t { row, done, error };
+enum class SqlStep : std::uint8_t { row, done, error };
 
 /// A prepared statement. Must be destroyed before its Database. Column values remain valid until
 /// the next call to step() or reset().
@@ -36,7 +36,7 @@ class Statement {
   Statement& bind(int index, std::span<const std::byte> bytes) noexcept;
   Statement& bind(int index, std::string_view text) noexcept;
   Statement& bind_null(int index) noexcept;
-  Step step() noexcept;
+  SqlStep step() noexcept;
   /// Runs a statement that returns no rows, and resets it.
   bool run() noexcept;
   void reset() noexcept;

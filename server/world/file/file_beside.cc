@@ -50,24 +50,6 @@ std::expected<std::string, WorldError> give_free_name(const std::string& unfinis
   return given;
 }
 
-std::expected<std::string, WorldError> keep_original(Database& database, const std::string& path,
-                                                     const std::string& vfs, const std::string& shown) {
-  const std::string unfinished = path + "-format1-new";
-  const auto remove_unfinished = [&] {
-    for (const char* part : {"", "-journal", "-wal", "-shm"}) ::unlink((unfinished + part).c_str());
-  };
-  remove_unfinished();
-  if (auto copied = database.copy_to(unfinished, vfs, "keeping the original"); !copied) {
-    remove_unfinished();
-    return std::unexpected(std::move(copied.error()));
-  }
-  auto kept = give_free_name(
-      unfinished, [&](int number) { return path + "-format1" + (number == 1 ? "" : "-" + std::to_string(number)); },
-      shown);
-  remove_unfinished();
-  return kept;
-}
-
 std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& stamp, const Save& save) const {
   const std::filesystem::path path(path_);
   const std::string ending = path.extension().string();

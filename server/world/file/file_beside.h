@@ -1,6 +1,5 @@
-// Creates files next to a world file: a copy of the original file if its format is older, and a
-// copy of the world's state if the file was displaced. Also finds existing copies of displaced
-// worlds.
+// Creates a copy of the world's state next to a world file that was displaced. Also finds existing
+// copies of displaced worlds.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +11,6 @@
 #include "server/world/file/database.h"
 
 namespace muster {
-
-/// Copies `database` to PATH-format1, or to PATH-format1-2 and so on if that name is taken. Returns
-/// the copy's name once the copy is on disk. Even after an error or a crash, an incomplete copy
-/// never has such a name.
-[[nodiscard]] std::expected<std::string, WorldError> keep_original(Database& database, const std::string& path,
-                                                                   const std::string& vfs, const std::string& shown);
 
 /// Renames the complete file `unfinished` to the first free name among name(1), name(2), and so on.
 /// Returns that name once the rename is on disk. Never replaces an existing file. If the call

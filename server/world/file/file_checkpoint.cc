@@ -1,9 +1,6 @@
 // Writes checkpoints, either in a single transaction or in steps that keep the current rows valid.
-#include <unistd.h>
-
 #include <utility>
 
-#include "server/world/file/file_beside.h"
 #include "server/world/file/type_rows.h"
 #include "server/world/file/world_file.h"
 #include "server/world/rows/format.h"
@@ -39,22 +36,12 @@ class Limit {
   std::uint64_t asked_ = 0, removed_ = 0;
 };
 
-/// Converts a file of format 1. Must be called inside the transaction of the checkpoint that
+/// Converts a file of format 2. Must be called inside the transaction of the checkpoint that
 /// converts it.
-std::expected<void, WorldError> make_format_2(Database& database) {
-  std::string sql;
-  for (const world_format::Table& old : world_format::tables_of_format_1) {
-    bool same = false;
-    for (const world_format::Table& table : world_format::tables) same = same || table.sql == old.sql;
-    if (!same) sql += "DROP TABLE " + std::string(old.name) + ';';
-  }
-  for (const world_format::Table& table : world_format::tables) {
-    bool there = false;
-    for (const world_format::Table& old : world_format::tables_of_format_1) there = there || table.sql == old.sql;
-    if (!there) sql += std::string(table.sql) + ';';
-  }
-  sql += "PRAGMA user_version=" + std::to_string(world_format::version);
-  return database.run(sql.c_str(), "taking the file over to format 2");
+std::expected<void, WorldError> make_format_3(Database& database) {
+  const std::string sql =
+      std::string(world_format::tables.back().sql) + "; PRAGMA user_version=" + std::to_string(world_format::version);
+  return database.run(sql.c_str(), "converting the file to format 3");
 }
 
 }  // namespace
@@ -68,23 +55,9 @@ std::expected<CheckpointReport, WorldError> WorldFile::checkpoint(const Checkpoi
 
 std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
                                                                   const JournalEnd& contained) {
-  struct Original {
-    // If the conversion did not complete, remove the copy of the original file. The next attempt
-    // will create the copy again.
-    ~Original() {
-      if (!path.empty()) ::unlink(path.c_str());
-    }
-    std::string path;
-  } original;
-  if (is_older()) {
-    auto kept = keep_original(*database_, path_, options_.vfs, shown_);
-    if (!kept) return std::unexpected(std::move(kept.error()));
-    original.path = std::move(*kept);
-  }
   if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
   auto report = write(stamp, save, contained);
   if (!report) return report;
-  report->original = std::exchange(original.path, {});
   wrote(Merges::at_once);
   return report;
 }
@@ -179,9 +152,12 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     rows_.clear();
     digest_ = {};
     left_over_.clear();
-    auto emptied = format_ == 1 ? make_format_2(*database_) : database_->run("DELETE FROM state", doing);
-    if (!emptied) return std::unexpected(std::move(emptied.error()));
+    history_.forget();
+    if (auto emptied = database_->run("DELETE FROM state", doing); !emptied)
+      return std::unexpected(std::move(emptied.error()));
   }
+  if (is_older())
+    if (auto made = make_format_3(*database_); !made) return std::unexpected(std::move(made.error()));
   const auto all = [] { return false; };
   const bool had_nothing_to_remove = left_over_.empty();
   if (auto removed = remove_left_over(all); !removed) return std::unexpected(std::move(removed.error()));
@@ -190,7 +166,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   save(sink);
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
-  if (had_nothing_to_remove && !*foreign && is_unchanged(stamp, sink, contained)) {
+  if (had_nothing_to_remove && !*foreign && !is_older() && is_unchanged(stamp, sink, contained)) {
     sink.keep();
     return unchanged();
   }
@@ -206,7 +182,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
 
 bool WorldFile::is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const {
   return stamp.only_if_changed && meta_.checkpoint > 0 && stamp.sequence == meta_.sequence &&
-         stamp.tick == meta_.tick && contained.group == meta_.group && !journal_.has_past() &&
+         stamp.tick == meta_.tick && contained.group == meta_.group && !journal_.has_past() && stamp.steps.empty() &&
          sink.counts().rows_written == 0 && sink.counts().rows_removed == 0;
 }
 
@@ -224,9 +200,12 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   meta.chain = contained.checksum;
   if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));
+  if (auto written = history_.write(*database_, stamp.steps, meta); !written)
+    return std::unexpected(std::move(written.error()));
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
   if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
   sink.keep();
+  history_.keep();
   digest_ = sink.digest();
   meta_ = std::move(meta);
   left_over_ = sink.replaced();
@@ -262,12 +241,13 @@ void WorldFile::give_up_checkpoint() {
 std::expected<CheckpointStep, WorldError> WorldFile::step_checkpoint(const CheckpointSlice& slice) {
   if (!begun_) return std::unexpected(error(WorldErrorCode::setup, "no checkpoint was begun"));
   using State = CheckpointStep::State;
-  if (database_ && rows_known_) {
+  if (database_ && rows_known_ && !is_older()) {
     auto step = step_beside(slice);
     if (!step || step->state != State::more) give_up_checkpoint();
     return step;
   }
-  // There is no previous checkpoint to preserve, so write all rows at once.
+  // There is no previous checkpoint to preserve, or the file must be converted, so write all rows
+  // at once.
   if (!database_)
     if (auto created = create(); !created) {
       begun_.reset();

@@ -63,6 +63,11 @@ std::expected<void, WorldError> check_header(const std::string& path, const std:
                                              std::string(world_format::product) + " reads formats up to " +
                                              std::to_string(world_format::version));
   if (format == 0) return refuse(WorldErrorCode::damaged, "damaged: the header names no file format");
+  if (format < world_format::oldest_version)
+    return refuse(WorldErrorCode::older, "written in file format " + std::to_string(format) + "; this Muster " +
+                                             std::string(world_format::product) + " reads formats from " +
+                                             std::to_string(world_format::oldest_version) + " to " +
+                                             std::to_string(world_format::version));
   // Until the -wal has been merged, the header may describe a later state than the rest of the
   // file.
   if (file_bytes(path + "-wal") == 0) {

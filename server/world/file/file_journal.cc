@@ -74,7 +74,7 @@ std::expected<void, WorldError> FileJournal::open(Database& database, const File
   past_last_ = meta.group;
   auto statement = database.prepare("SELECT min(id), max(id) FROM journal", reading);
   if (!statement) return std::unexpected(std::move(statement.error()));
-  if (statement->step() != Step::row) return std::unexpected(database.error(reading));
+  if (statement->step() != SqlStep::row) return std::unexpected(database.error(reading));
   if (statement->is_null(0)) return {};
   if (!statement->is_integer(0) || !statement->is_integer(1) || statement->integer(0) == 0)
     return std::unexpected(
@@ -108,8 +108,8 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
   unread_ = true;
   JournalReport report;
   bool wants = take != nullptr;
-  Step step;
-  while ((step = rows->step()) == Step::row) {
+  SqlStep step;
+  while ((step = rows->step()) == SqlStep::row) {
     newest_ = rows->integer(id);
     auto group = judge(*rows, end_);
     if (!group) {
@@ -119,9 +119,9 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
     }
     std::uint64_t key = rows->integer(code);
     code_of->reset();
-    const Step found = code_of->bind(1, key).step();
-    if (found == Step::error) return std::unexpected(database.error(reading));
-    const bool is_there = found == Step::row && code_of->is_text(0);
+    const SqlStep found = code_of->bind(1, key).step();
+    if (found == SqlStep::error) return std::unexpected(database.error(reading));
+    const bool is_there = found == SqlStep::row && code_of->is_text(0);
     if (is_there) group->code = code_of->text(0);
     if (!is_there || text_checksum(group->code) != key)
       return damaged("the code of " + named(*group) + ", " + hex(key) + ", is missing in the table 'codes' or another" +
@@ -137,7 +137,7 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
                                         "the journal is refused: " + named(*group) + ": " + taken.error()));
     wants = *taken;
   }
-  if (step == Step::error) return std::unexpected(database.error(reading));
+  if (step == SqlStep::error) return std::unexpected(database.error(reading));
   unread_ = false;
   return report;
 }
@@ -198,7 +198,7 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
     if (!remove_.bind(1, next).run()) return std::unexpected(database.error(removing));
     // In a damaged file, group numbers may be far apart, so do not iterate over all numbers.
     oldest_.reset();
-    if (oldest_.step() != Step::row) return std::unexpected(database.error(removing));
+    if (oldest_.step() != SqlStep::row) return std::unexpected(database.error(removing));
     next = oldest_.is_null(0) ? contained + 1 : std::max(next + 1, oldest_.integer(0));
     oldest_.reset();
   }

@@ -35,10 +35,12 @@ Values values_of(const FileMeta& meta, std::uint32_t format) {
                 {"sequence", std::to_string(meta.sequence)},
                 {"tick", std::to_string(meta.tick)},
                 {"rows", std::to_string(meta.rows)},
-                {"digest", meta.digest}};
-  if (format > 1) {
-    values["group"] = std::to_string(meta.group);
-    values["journal"] = hex(meta.chain);
+                {"digest", meta.digest},
+                {"group", std::to_string(meta.group)},
+                {"journal", hex(meta.chain)}};
+  if (format > 2) {
+    values["steps"] = std::to_string(meta.steps);
+    values["history"] = meta.history;
   }
   values["checksum"] = checksum_of(values);
   return values;
@@ -51,9 +53,9 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
   auto statement = database.prepare("SELECT name, value FROM meta", doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
   Values values;
-  Step step;
-  while ((step = statement->step()) == Step::row) values[statement->text(0)] = statement->text(1);
-  if (step == Step::error) return std::unexpected(database.error(doing));
+  SqlStep step;
+  while ((step = statement->step()) == SqlStep::row) values[statement->text(0)] = statement->text(1);
+  if (step == SqlStep::error) return std::unexpected(database.error(doing));
 
   const auto damaged = [&](const std::string& what) {
     return std::unexpected(WorldError(WorldErrorCode::damaged, shown, "damaged: in the meta table " + what));
@@ -70,14 +72,16 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
   meta.code = values["code"];
   meta.types = values["types"];
   meta.digest = values["digest"];
+  meta.history = format > 2 ? values["history"] : StateDigest{}.text();
   struct Number {
     const char* name;
     std::uint64_t* value;
     int base = 10;
   };
   std::vector<Number> numbers = {
-      {"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence}, {"tick", &meta.tick}, {"rows", &meta.rows}};
-  if (format > 1) numbers.insert(numbers.end(), {{"group", &meta.group}, {"journal", &meta.chain, 16}});
+      {"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence}, {"tick", &meta.tick}, {"rows", &meta.rows},
+      {"group", &meta.group},           {"journal", &meta.chain, 16}};
+  if (format > 2) numbers.push_back({"steps", &meta.steps});
   for (const auto& [name, number, base] : numbers) {
     const std::string& text = values[name];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number, base);

@@ -27,8 +27,12 @@ struct FileMeta {
   std::string digest;      ///< digest of the state; see checksum.h
 
   /// The last journal group contained in the state (0 if none), and its checksum, which seeds the
-  /// checksum of the next group. Format 1 does not contain these values.
+  /// checksum of the next group.
   std::uint64_t group = 0, chain = 0;
+  /// The number of rows in `history`, and their digest, which is made like that of the state.
+  /// Format 2 does not contain these values.
+  std::uint64_t steps = 0;
+  std::string history;
 };
 
 /// Reads and checks the table of a file in the given format. Fails with `damaged` if a value is
@@ -48,7 +52,7 @@ struct FileAlone {
 /// the function reads the whole file and accepts the file only if it is consistent.
 FileAlone read_alone(const std::string& path, const std::string& shown, bool whole);
 
-/// Replaces the table's contents in format 2. Must be called inside the caller's transaction.
+/// Replaces the table's contents in format 3. Must be called inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);
 
 std::string new_world_name();

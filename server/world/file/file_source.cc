@@ -26,9 +26,8 @@ void FileSource::rows(StateSection section,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
   if (error_) return;
   StateDigest digest;
-  const std::string columns = format_ == 1 ? "SELECT id, key, column_, version, checkpoint, checksum, bytes FROM state "
-                                           : "SELECT id, key, column_, 0, checkpoint, checksum, bytes FROM state ";
-  const std::string order = format_ == 1 ? " ORDER BY key, column_" : " ORDER BY key, column_, checkpoint DESC";
+  const std::string columns = "SELECT id, key, column_, checkpoint, checksum, bytes FROM state ";
+  const std::string order = " ORDER BY key, column_, checkpoint DESC";
   // Keys are unsigned but SQL integers are signed, so keys with the highest bit set are read
   // second.
   for (const char* half : {"WHERE section = ?1 AND key >= 0", "WHERE section = ?1 AND key < 0"}) {
@@ -46,29 +45,28 @@ void FileSource::rows(StateSection section,
 bool FileSource::read(Statement& statement, StateSection section, StateDigest& digest,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
   std::optional<StateKey> last;  // the key whose newest row has been found
-  Step step;
-  while ((step = statement.step()) == Step::row) {
+  SqlStep step;
+  while ((step = statement.step()) == SqlStep::row) {
     const StateKey key{section, statement.integer(1), static_cast<std::uint32_t>(statement.integer(2))};
-    const std::uint64_t checkpoint = statement.integer(4);
+    const std::uint64_t checkpoint = statement.integer(3);
     const auto damaged = [&](const std::string& what) {
       fail(WorldErrorCode::damaged, "damaged: " + world_format::place(key) + ": " + what);
       return false;
     };
-    for (int column = 0; column < 6; ++column)
+    for (int column = 0; column < 5; ++column)
       if (!statement.is_integer(column)) return damaged("a value that must be a number is none");
-    const bool removal = format_ > 1 && statement.is_null(6);
-    if (statement.integer(2) > 0xffffffffu || (!removal && !statement.is_blob(6)))
+    const bool removal = statement.is_null(5);
+    if (statement.integer(2) > 0xffffffffu || (!removal && !statement.is_blob(5)))
       return damaged("the row is not made like one");
     const auto id = static_cast<std::int64_t>(statement.integer(0));
-    if (format_ > 1 && (checkpoint > meta_.checkpoint || last == key)) {
+    if (checkpoint > meta_.checkpoint || last == key) {
       (removal ? removals_ : left_over_).push_back(id);
       continue;
     }
     last = key;
-    const RowStamp stamp = format_ == 1 ? RowStamp::of_format_1(key, statement.integer(3), checkpoint)
-                                        : RowStamp::of(key, checkpoint, removal);
-    const std::span<const std::byte> bytes = removal ? std::span<const std::byte>() : statement.blob(6);
-    const std::uint64_t stored = statement.integer(5);
+    const RowStamp stamp = RowStamp::of(key, checkpoint, removal);
+    const std::span<const std::byte> bytes = removal ? std::span<const std::byte>() : statement.blob(5);
+    const std::uint64_t stored = statement.integer(4);
     const std::uint64_t found = row_checksum(stamp, bytes);
     if (found != stored)
       return damaged("the checksum of its " + std::to_string(bytes.size()) + " bytes is " + hex(found) +
@@ -78,10 +76,10 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
       continue;
     }
     digest.add(stamp, stored, bytes.size());
-    if (format_ > 1) rows_.put(key, {.id = id, .checkpoint = checkpoint, .checksum = stored, .length = bytes.size()});
+    rows_.put(key, {.id = id, .checkpoint = checkpoint, .checksum = stored, .length = bytes.size()});
     if (take) take(key, aligned(bytes));
   }
-  if (step == Step::error) {
+  if (step == SqlStep::error) {
     error_ = database_.error(reading);
     return false;
   }
@@ -93,8 +91,8 @@ std::expected<void, WorldError> FileSource::finish() {
   if (!error_) {
     auto statement = database_.prepare("SELECT DISTINCT section FROM state ORDER BY section", reading);
     if (!statement) return std::unexpected(std::move(statement.error()));
-    Step step;
-    while ((step = statement->step()) == Step::row) {
+    SqlStep step;
+    while ((step = statement->step()) == SqlStep::row) {
       const std::uint64_t section = statement->integer(0);
       if (!statement->is_integer(0) || section > 0xffff) {
         fail(WorldErrorCode::damaged, "damaged: a row of section " + statement->text(0) + ", which cannot be");
@@ -107,7 +105,7 @@ std::expected<void, WorldError> FileSource::finish() {
       }
       if (!digests_.contains(static_cast<StateSection>(section))) left.push_back(static_cast<StateSection>(section));
     }
-    if (step == Step::error) return std::unexpected(database_.error(reading));
+    if (step == SqlStep::error) return std::unexpected(database_.error(reading));
   }
   for (const StateSection section : left) rows(section, nullptr);
   if (error_) return std::unexpected(*error_);

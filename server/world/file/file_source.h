@@ -18,8 +18,8 @@ namespace muster {
 /// precedence over any error of the reader.
 class FileSource : public StateSource {
  public:
-  FileSource(Database& database, std::uint32_t format, const FileMeta& meta, KeptRows& rows, std::string shown)
-      : database_(database), format_(format), meta_(meta), rows_(rows), shown_(std::move(shown)) {}
+  FileSource(Database& database, const FileMeta& meta, KeptRows& rows, std::string shown)
+      : database_(database), meta_(meta), rows_(rows), shown_(std::move(shown)) {}
 
   void rows(StateSection section,
             const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override;
@@ -40,9 +40,8 @@ class FileSource : public StateSource {
   std::span<const std::byte> aligned(std::span<const std::byte> bytes);
 
   Database& database_;
-  std::uint32_t format_;
   const FileMeta& meta_;
-  KeptRows& rows_;  // empty for a file of format 1, which will be rewritten
+  KeptRows& rows_;
   std::string shown_;
   std::map<StateSection, StateDigest> digests_;  // digests of the sections read so far
   StateDigest whole_;

@@ -11,6 +11,7 @@ const char* name(WorldErrorCode code) noexcept {
     case WorldErrorCode::in_use: return "in_use";
     case WorldErrorCode::not_a_world: return "not_a_world";
     case WorldErrorCode::newer: return "newer";
+    case WorldErrorCode::older: return "older";
     case WorldErrorCode::damaged: return "damaged";
     case WorldErrorCode::denied: return "denied";
     case WorldErrorCode::disk_full: return "disk_full";

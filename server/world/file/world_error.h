@@ -14,6 +14,7 @@ enum class WorldErrorCode : std::uint8_t {
   in_use,       ///< the file is open in another process or World, or is being written to
   not_a_world,  ///< the path names a file of another kind
   newer,        ///< the file has a later format
+  older,        ///< the file has a format that is no longer read
   damaged,      ///< the file is truncated, overwritten, or partly lost
   denied,       ///< permission is denied for the file or its directory
   disk_full,

@@ -115,6 +115,7 @@ WorldFile::~WorldFile() {
     (void)still_there();
     beside_.reset();
     journal_ = {};
+    history_ = {};
     begun_.reset();
     database_.reset();
     if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.note_wal({});
@@ -187,7 +188,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
   // The header in the file may be older than the header in the -wal.
   auto format = database_->value("PRAGMA user_version", doing);
   if (!format) return std::unexpected(std::move(format.error()));
-  format_ = *format == "1" ? 1 : world_format::version;
+  format_ = *format == "2" ? 2 : world_format::version;
   if (*format != std::to_string(format_))
     return std::unexpected(error(WorldErrorCode::newer, "written in file format " + *format));
   if (auto good = check_tables(); !good) return good;
@@ -213,24 +214,15 @@ std::expected<void, WorldError> WorldFile::open_database() {
   watch_ = std::make_unique<FileWatch>(path_, given_, lock_.descriptor());
   if (const std::string wrong = watch_->begin(); !wrong.empty())
     return std::unexpected(error(WorldErrorCode::in_use, wrong + " while it was opened"));
-  if (format_ > 1) {
-    if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
-    // The file is newer than its -wal.
-    if (alone_.checkpoint > meta_.checkpoint || alone_.group > journal_.newest())
-      return std::unexpected(error(WorldErrorCode::damaged, "the file is newer than " + path_ +
-                                                                "-wal, which is of an earlier time. To open the file "
-                                                                "without it, move " +
-                                                                path_ + "-wal and " + path_ + "-lock away"));
-    if (!had_wal) alone_ = {.world = meta_.world, .checkpoint = meta_.checkpoint, .group = journal_.newest()};
-    return check_mark(had_wal);
-  }
-  if (auto good = check_mark(had_wal); !good) return good;
-  auto journal = database_->value("SELECT sequence FROM journal LIMIT 1", "reading the journal");
-  if (!journal) return std::unexpected(std::move(journal.error()));
-  if (!journal->empty())
-    return std::unexpected(error(WorldErrorCode::newer, "holds journalled inputs from " + *journal +
-                                                            " on, which no Muster of file format 1 wrote"));
-  return {};
+  if (auto good = journal_.open(*database_, meta_, shown_); !good) return good;
+  // The file is newer than its -wal.
+  if (alone_.checkpoint > meta_.checkpoint || alone_.group > journal_.newest())
+    return std::unexpected(error(WorldErrorCode::damaged, "the file is newer than " + path_ +
+                                                              "-wal, which is of an earlier time. To open the file "
+                                                              "without it, move " +
+                                                              path_ + "-wal and " + path_ + "-lock away"));
+  if (!had_wal) alone_ = {.world = meta_.world, .checkpoint = meta_.checkpoint, .group = journal_.newest()};
+  return check_mark(had_wal);
 }
 
 std::expected<void, WorldError> WorldFile::check_tables() {
@@ -238,9 +230,9 @@ std::expected<void, WorldError> WorldFile::check_tables() {
   auto statement = database_->prepare("SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1", doing);
   if (!statement) return std::unexpected(std::move(statement.error()));
   for (const world_format::Table& table : world_format::tables_of(format_)) {
-    const Step step = statement->bind(1, table.name).step();
-    if (step == Step::error) return std::unexpected(database_->error(doing));
-    if (step == Step::done)
+    const SqlStep step = statement->bind(1, table.name).step();
+    if (step == SqlStep::error) return std::unexpected(database_->error(doing));
+    if (step == SqlStep::done)
       return std::unexpected(
           error(WorldErrorCode::damaged, "damaged: the table '" + std::string(table.name) + "' is missing"));
     if (statement->text(0) != table.sql)
@@ -289,6 +281,7 @@ std::expected<void, WorldError> WorldFile::create() {
     meta.world = new_world_name();
     meta.created = utc_now();
   }
+  meta.history = StateDigest{}.text();
   meta.product = "muster " + std::string(world_format::product);
   meta.digest = StateDigest{}.text();
   const auto fill = [&]() -> std::expected<void, WorldError> {
@@ -359,7 +352,7 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   auto meta = read_meta(*database_, format_, shown_);
   if (!meta) return std::unexpected(std::move(meta.error()));
   meta_ = std::move(*meta);
-  FileSource source(*database_, format_, meta_, rows_, shown_);
+  FileSource source(*database_, meta_, rows_, shown_);
   std::expected<void, StateError> taken;
   if (!is_new()) taken = read(source);
   if (auto whole = source.finish(); !whole) return std::unexpected(with_wal(whole.error()));
@@ -372,13 +365,21 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
-  rows_known_ = format_ > 1;  // rows of format 1 will be rewritten
+  rows_known_ = true;
   if (!journal_.is_unread()) unread_wal_ = false;
   return {};
 }
 
+std::expected<void, WorldError> WorldFile::steps(const FileHistory::Take& take) {
+  if (!database_ || is_older()) return {};
+  if (auto begun = database_->run("BEGIN", "reading the history"); !begun) return begun;
+  const Transaction transaction(*database_);
+  if (auto read = history_.read(*database_, meta_, shown_, take); !read) return std::unexpected(with_wal(read.error()));
+  return {};
+}
+
 std::expected<JournalReport, WorldError> WorldFile::journal(const FileJournal::Take& take) {
-  if (!database_ || format_ == 1) return {};
+  if (!database_) return {};
   constexpr const char* doing = "reading the journal";
   if (auto begun = database_->run("BEGIN", doing); !begun) return std::unexpected(std::move(begun.error()));
   const Transaction transaction(*database_);
@@ -454,9 +455,12 @@ std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
   if (meta->world != meta_.world || meta->checkpoint != meta_.checkpoint || meta->digest != meta_.digest)
     return std::unexpected(error(WorldErrorCode::damaged, "it holds another checkpoint"));
   KeptRows rows;
-  FileSource source(*opened, format_, *meta, rows, shown_);
+  FileSource source(*opened, *meta, rows, shown_);
   if (auto whole = source.finish(); !whole) return whole;
-  if (format_ == 1) return {};
+  if (!is_older()) {
+    FileHistory history;
+    if (auto read = history.read(*opened, *meta, shown_, {}); !read) return read;
+  }
   FileJournal journal;
   if (auto read = journal.read(*opened, *meta, shown_, {}); !read) return std::unexpected(std::move(read.error()));
   if (!journal_.is_unread() &&

@@ -19,6 +19,7 @@
 #include "schema/descriptor.h"
 #include "server/world/file/checkpoint_report.h"
 #include "server/world/file/database.h"
+#include "server/world/file/file_history.h"
 #include "server/world/file/file_journal.h"
 #include "server/world/file/file_meta.h"
 #include "server/world/file/file_sink.h"
@@ -48,14 +49,16 @@ struct CheckpointStamp {
   std::uint64_t tick = 0;
   std::string code = {};  ///< code identity of the host
 
+  /// Steps of the history that were added, changed, or dropped since the previous checkpoint.
+  std::span<const HistoryRow> steps = {};
   /// If this value has changed, the table `types` is rewritten.
   std::uint64_t types_fingerprint = 0;
   /// The types to describe for people who read the file with SQL. This description is never read
   /// back.
   std::span<const TypeDescriptor* const> types = {};
 
-  /// If true, and if the rows, sequence number, and tick equal those of the previous checkpoint,
-  /// nothing is written and the previous report is returned.
+  /// If true, and if the rows, steps, sequence number, and tick equal those of the previous
+  /// checkpoint, nothing is written and the previous report is returned.
   bool only_if_changed = false;
 };
 
@@ -110,9 +113,9 @@ class WorldFile {
 
   /// Returns true until the world's first checkpoint is durable.
   bool is_new() const noexcept { return meta_.checkpoint == 0; }
-  /// Returns true if the file has an older format. The first checkpoint converts such a file and
-  /// leaves a copy of the original next to it.
+  /// Returns true if the file has an older format. The first checkpoint converts such a file.
   bool is_older() const noexcept { return database_ && format_ < world_format::version; }
+  std::uint32_t format() const noexcept { return format_; }
   const FileMeta& meta() const noexcept { return meta_; }
   const std::string& path() const noexcept { return shown_; }  ///< the path as given
 
@@ -126,6 +129,9 @@ class WorldFile {
   /// For a new world, `read` is not called.
   [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
 
+  /// Verifies the steps of the history, and passes them to `take` in ascending order of their
+  /// numbers. Must be called after load().
+  [[nodiscard]] std::expected<void, WorldError> steps(const FileHistory::Take& take);
   /// Verifies the groups of inputs after the checkpoint and passes them to `take`, in order. Once
   /// `take` returns false, the remaining groups are only verified. If a group is invalid or
   /// missing, the error gives its position and explains how to continue without it. Does not change
@@ -285,6 +291,7 @@ class WorldFile {
   WorldLock lock_;  // released after the database is closed
   std::optional<Database> database_;
   FileJournal journal_;
+  FileHistory history_;
   std::uint32_t format_ = world_format::version;
   FileMeta meta_;
   StateDigest digest_;

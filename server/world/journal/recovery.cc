@@ -40,7 +40,7 @@ TypeId type_of(const JournalRecord& record) noexcept {
 /// grants. Such a message may contain ids that have since been freed.
 bool serves_edits(TypeId type) noexcept {
   return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id ||
-         type == TypeTraits<ReturnGrant>::id;
+         type == TypeTraits<ReturnGrant>::id || type == TypeTraits<ReleaseIds>::id;
 }
 
 /// Describes a record, for example "input 1020 (game.Damage to #12:1, of session 3 of user 2)".

@@ -1,9 +1,9 @@
 // Replays a journal on a registry that was loaded from its checkpoint.
 //
-// Opening a world consists of the following steps. Any of steps 1 to 13 can fail; if one of steps 1
-// to 9 does, the file remains unchanged.
+// Opening a world consists of the following steps. Any of steps 1 to 14 can fail; if one of steps 1
+// to 10 does, the file remains unchanged.
 //
-//    1  world_file.cc         path, links, rights; a new world skips steps 4 to 7 and 9 to 13
+//    1  world_file.cc         path, links, rights; a new world skips steps 4 to 7 and 9 to 14
 //    2  lock.cc               takes WORLD-lock, reads what was reported durable
 //    3  place/left_behind.cc  if there is no file: refuses if its -wal, -work or -users exists
 //    4  file_header.cc        checks that the file is a world in a known format
@@ -12,11 +12,12 @@
 //    7  world_file.cc         check_mark(): checks that nothing that was reported durable is missing
 //    8  world.cc              install: compiled types and handlers are known
 //    9  file_source.cc        load: rows into a registry, converted if layouts changed
-//   10  work_mark.cc          finds the input at which processes died: the suspect
-//   11  recovery.cc           take(): replays each group, exactly or only its edits
-//   12  world.cc              stops before the suspect, if there is one: World::stopped()
-//   13  saver.cc              saves at once if the replay was not exact
-//   14  saver.cc              opened(): inputs are recorded from here on
+//   10  file_history.cc       steps(): the steps that can be undone and redone
+//   11  work_mark.cc          finds the input at which processes died: the suspect
+//   12  recovery.cc           take(): replays each group, exactly or only its edits
+//   13  world.cc              stops before the suspect, if there is one: World::stopped()
+//   14  saver.cc              saves at once if the replay was not exact or the file is older
+//   15  saver.cc              opened(): inputs are recorded from here on
 #pragma once
 
 #include <cstddef>

@@ -4,7 +4,6 @@
 //
 //   row record   0         4        8     16           24        32
 //                | section | column | key | checkpoint | removed |          little-endian; removed: 1 of a row without bytes, else 0
-//                | section | column | key | version | checkpoint |          in format 1
 //
 //   row checksum   XXH3-64 of the bytes, seeded with XXH3-64 of the row record
 //   row digest     XXH3-128 of | row record 32 | checksum 8 | length 8 |
@@ -32,9 +31,8 @@ struct RowStamp {
   static RowStamp of(const StateKey& at, std::uint64_t checkpoint, bool removed = false) noexcept {
     return {static_cast<std::uint32_t>(at.section), at.column, at.key, checkpoint, removed ? 1u : 0u};
   }
-  static RowStamp of_format_1(const StateKey& at, std::uint64_t version, std::uint64_t checkpoint) noexcept {
-    return {static_cast<std::uint32_t>(at.section), at.column, at.key, version, checkpoint};
-  }
+  /// Returns the stamp of a row of the table `history`. No row of a state has section 0.
+  static RowStamp of_step(std::uint64_t number) noexcept { return {0, 0, number, 0, 0}; }
 };
 static_assert(sizeof(RowStamp) == 32);
 

@@ -1,4 +1,4 @@
-// Defines the tables of a world file in format 2, and those of format 1, which can still be read.
+// Defines the tables of a world file in format 3, and those of format 2, which can still be read.
 // docs/file-format.md describes both.
 #pragma once
 
@@ -16,7 +16,8 @@ namespace muster::world_format {
 /// worlds.
 constexpr std::uint32_t application_id = 0x4d737472;
 /// The PRAGMA user_version. Incremented with every change that older readers cannot handle.
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
+constexpr std::uint32_t oldest_version = 2;  ///< files of earlier formats are refused
 constexpr std::string_view product = "0.1.0";
 
 constexpr int page_bytes = 4096;
@@ -56,24 +57,14 @@ inline constexpr std::array tables = {
     Table{"types",
           "CREATE TABLE types(id INTEGER PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, bytes INTEGER NOT NULL, "
           "fingerprint TEXT NOT NULL, fields TEXT NOT NULL)"},
-};
-
-/// The tables of format 1. The journal table was never written to.
-inline constexpr std::array tables_of_format_1 = {
-    tables[0],
-    Table{"state",
-          "CREATE TABLE state(id INTEGER PRIMARY KEY, section INTEGER NOT NULL, key INTEGER NOT NULL, "
-          "column_ INTEGER NOT NULL, version INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
-          "bytes BLOB NOT NULL, UNIQUE(section, key, column_))"},
-    Table{"journal",
-          "CREATE TABLE journal(sequence INTEGER PRIMARY KEY, tick INTEGER NOT NULL, author INTEGER NOT NULL, "
-          "request INTEGER NOT NULL, kind INTEGER NOT NULL, checksum INTEGER NOT NULL, batch BLOB NOT NULL)"},
-    tables[4],
-    tables[5],
+    // The steps that users can undo and redo; see server/world/file/file_history.h. Format 2 did
+    // not have this table.
+    Table{"history",
+          "CREATE TABLE history(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, bytes BLOB NOT NULL)"},
 };
 
 constexpr std::span<const Table> tables_of(std::uint32_t format) noexcept {
-  return format == 1 ? std::span<const Table>(tables_of_format_1) : std::span<const Table>(tables);
+  return std::span(tables).first(format == 2 ? tables.size() - 1 : tables.size());
 }
 
 struct SectionName {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "system/mutex.h"
 
@@ -18,14 +19,17 @@ namespace muster {
 
 /// A save that another thread is writing.
 struct Saver::Saving {
-  Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::uint64_t until, std::function<void(Report)> told)
+  Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::vector<HistoryRow> changed, std::uint64_t until,
+         std::function<void(Report)> told)
       : registry(its),
         copied(std::move(rows)),
         types(of.types.begin(), of.types.end()),
+        steps(std::move(changed)),
         stamp(std::move(of)),
         version(until),
         then(std::move(told)) {
     stamp.types = types;
+    stamp.steps = steps;
     registry.host().add_preserver(*copied.preserver());
   }
   ~Saving() {
@@ -43,6 +47,7 @@ struct Saver::Saving {
   EntityRegistry& registry;
   StateCopy copied;
   std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry owns them
+  std::vector<HistoryRow> steps;             // steps of the stamp
   CheckpointStamp stamp;
   std::uint64_t version;  // all rows of the copy have this or an earlier version
   std::function<void(Report)> then;
@@ -77,6 +82,13 @@ std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) 
 
 std::string kibibytes(std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
 
+std::vector<HistoryRow> rows_of(std::vector<EditHistory::Saved> steps) {
+  std::vector<HistoryRow> rows;
+  rows.reserve(steps.size());
+  for (EditHistory::Saved& step : steps) rows.push_back({.number = step.number, .bytes = std::move(step.bytes)});
+  return rows;
+}
+
 std::string text_of(const JournalSize& size) {
   return "the journal has " + mebibytes(size.bytes()) + " behind the last save";
 }
@@ -99,6 +111,7 @@ Saver::~Saver() {
   end_merge();
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
     // The save was abandoned, and no later frame will restart it.
+    put_back(std::move(saving_->steps));
     saving_.reset();
     (void)commit();
   }
@@ -130,7 +143,10 @@ void Saver::rescue(Clock::time_point now) {
   wait_for_saving();
   queue_.drain();
   end_merge();
-  const auto rescued = file_.rescue(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
+  CheckpointStamp stamp = host_.stamp();
+  const std::vector<HistoryRow> steps = host_.history ? rows_of(host_.history->all()) : std::vector<HistoryRow>();
+  stamp.steps = steps;
+  const auto rescued = file_.rescue(stamp, [&](StateSink& sink) { registry_.save(sink); });
   rescued_ = rescued.has_value();
   next_look_ = Clock::now() + rescues_every;
   displaced_ = file_.path() + ": " + *what + ". Edits are refused. The world as it is now ";
@@ -353,8 +369,12 @@ Saver::Report Saver::commit() {
   // this save.
   const std::uint64_t version = registry_.host().begin_version();
   size_.save_begun();
-  auto report = file_.checkpoint(host_.stamp(), [&](StateSink& sink) { registry_.save(sink); });
+  CheckpointStamp stamp = host_.stamp();
+  std::vector<HistoryRow> steps = take_steps();
+  stamp.steps = steps;
+  auto report = file_.checkpoint(stamp, [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
+    put_back(std::move(steps));
     notice_failure();
     if (!file_.displaced()) return report;
     rescue(Clock::time_point::max());
@@ -393,7 +413,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   saved_schemas_ = registry_.types().schemas().size();
   StateCopy rows =
       file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max, used_);
-  saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), version, std::move(then));
+  saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), take_steps(), version, std::move(then));
   // Start recording here, on the assumption that this checkpoint will succeed.
   if (!recorder_)
     begin_recording();
@@ -500,6 +520,18 @@ bool Saver::do_step(Saving& of) {
   return true;
 }
 
+std::vector<HistoryRow> Saver::take_steps() {
+  return host_.history ? rows_of(host_.history->take_changes()) : std::vector<HistoryRow>();
+}
+
+void Saver::put_back(std::vector<HistoryRow> steps) {
+  if (steps.empty()) return;
+  std::vector<EditHistory::Saved> changes;
+  changes.reserve(steps.size());
+  for (HistoryRow& step : steps) changes.push_back({.number = step.number, .bytes = std::move(step.bytes)});
+  host_.history->put_back(std::move(changes));
+}
+
 void Saver::note_saved(std::uint64_t version) {
   saved_version_ = version;
   given_up_ = 0;
@@ -525,6 +557,7 @@ void Saver::end_saving() {
   const std::unique_ptr<Saving> over = std::move(saving_);
   const bool given_up = over->copied.preserver()->given_up();
   used_.emplace(over->give_back());
+  if (!over->written || !*over->written) put_back(std::move(over->steps));
   if (!over->written) {
     given_up_ = 0;
     saved_schemas_ = 0;  // the schemas may not be in the file

@@ -49,6 +49,7 @@
 
 namespace muster {
 
+class EditHistory;
 class WorkMark;
 
 /// Must be used on the world thread, except for members marked otherwise. No other code may use the
@@ -64,6 +65,8 @@ class Saver {
     std::uint64_t epoch = 0;
     /// Records the input that is being handled. May be null.
     WorkMark* mark = nullptr;
+    /// The history that is saved with the state. May be null.
+    EditHistory* history = nullptr;
     /// Time between groups with Durability::batched.
     std::chrono::nanoseconds batch_for = std::chrono::milliseconds(100);
     std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 for none
@@ -176,6 +179,10 @@ class Saver {
   void warn_of_size();
   void warn_of_held();
   std::string held_text() const;
+  /// Returns the steps that have changed since the last save. After a failed save, they must be put
+  /// back.
+  std::vector<HistoryRow> take_steps();
+  void put_back(std::vector<HistoryRow> steps);
   void note_saved(std::uint64_t version);
   void keep_size();
   /// Writes part of a running save. Called on the queue's thread.

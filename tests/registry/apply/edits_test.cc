@@ -11,12 +11,14 @@
 #include "registry/apply/edit_log.h"
 #include "registry/host.h"
 #include "registry/templates/template_tree.h"
+#include "tests/registry/apply/random_edits.h"
 #include "tests/registry/game.h"
 
 namespace edits_test {
 
 using namespace muster;
-using game::Armor, game::Count, game::Frozen, game::Health, game::Position;
+using game::Armor, game::Health;
+using test::Sessions;
 
 namespace {
 
@@ -56,6 +58,7 @@ struct Log final : EditLog {
     CHECK(edit.by.session == session);
     CHECK(edit.by.user == session * 10);
     CHECK(edit.by.request == request);
+    CHECK(edit.by.sequence == registry.sequence());
     seen.insert(edit.type);
     const std::size_t size = edit.table.empty() ? registry.types().find(edit.type)->size : edit.table.size();
     const std::byte* const bytes = edit.table.empty() ? edit.payload : edit.table.data();
@@ -73,99 +76,15 @@ struct Log final : EditLog {
     left = now;
     text += std::to_string(edit.type) + " was " + name(refusal.code) + "\n";
   }
+  void step_begins(const Editor&, const StepView&) override { FAIL("there is no Step"); }
+  std::span<const std::byte> take_back() override { return {}; }
+  void step_ends(bool) override {}
   EntityRegistry& registry;
   std::uint64_t session = 0, request = 0, left = 0;
   bool open = false;
   std::size_t refused = 0;
   std::set<TypeId> seen;
   std::string text;
-};
-
-/// The messages of two sessions, at random.
-class Sessions {
- public:
-  Sessions(EntityRegistry& registry, std::uint64_t seed) : r_(registry), random_(seed) {
-    r_.add_type<Health>();
-    r_.add_type<Armor>();
-    r_.add_type<Count>();
-    r_.add_type<Frozen>();
-    for (const char* name : {"a", "b", "squad"}) r_.intern(name);
-    TemplateTree tree("squad");
-    tree.set("", Health{.value = 7}).set("man", Health{.value = 8}).set("man/hat", Armor{});
-    squad_ = encode(*tree.compile());
-    r_.define_template(tree);
-    const Entity first = r_.host().grant(5000, 1);
-    for (std::uint32_t i = 0; i < 5000; ++i) free_.push_back({first.index + i, 1});
-    std::ranges::reverse(free_);
-    for (int i = 0; i < 20; ++i) all_.push_back(r_.create(Health{}));
-  }
-  /// Appends one to three messages.
-  void write(BatchBuilder& to) {
-    for (std::uint32_t left = 1 + random_() % 3; left > 0; --left) one(to);
-  }
-
- private:
-  Entity any() { return all_[random_() % all_.size()]; }
-  Entity take() {
-    const Entity e = random_() % 20 ? free_.back() : any();
-    if (e == free_.back()) free_.pop_back();
-    all_.push_back(e);
-    return e;
-  }
-  std::vector<Entity> some(std::size_t count) {
-    std::vector<Entity> made;
-    while (made.size() < count) made.push_back(any());
-    return made;
-  }
-  std::vector<Entity> take(std::size_t count) {
-    std::vector<Entity> made;
-    while (made.size() < count) made.push_back(take());
-    return made;
-  }
-  Text text() { return text_of(random_() % 2 ? "a" : "b"); }
-  void one(BatchBuilder& to) {
-    const auto value = static_cast<float>(random_() % 9);
-    const Entity parent = random_() % 2 ? any() : Entity{};
-    const NameClash clash = random_() % 2 ? NameClash::suffix : NameClash::refuse;
-    SetField field{.component = TypeTraits<Health>::id, .field = hash32("value"), .bytes = 4};
-    std::memcpy(field.value.data(), &value, 4);
-    switch (random_() % 17) {
-      case 0: return to.append_rows(take(), Create{.parent = parent}, Health{value});
-      case 1: return to.append_rows(take(), Create{.parent = parent, .name = text(), .clash = clash}, Armor{value});
-      case 2: return to.append_rows_shared(std::span<const Entity>(take(5)), Create{}, Health{value}, Count{});
-      case 3: return to.append(any(), Destroy{});
-      case 4: return to.append_shared(std::span<const Entity>(some(3)), Destroy{});
-      case 5: return to.append_rows(any(), Set{}, Armor{value}, Frozen{});
-      case 6: return to.append_rows_shared(std::span<const Entity>(some(4)), Set{.mode = SetMode::add}, Count{});
-      case 7: return to.append(any(), Remove{.component = TypeTraits<Armor>::id});
-      case 8: return to.append(any(), Remove{.component = TypeTraits<Name>::id});
-      case 9: return to.append(any(), field);
-      case 10: return to.append(any(), SetFieldIf{.set = field});
-      case 11: return to.append(any(), Reparent{.parent = parent});
-      case 12: return to.append(any(), Rename{.name = random_() % 3 ? text() : Text{}, .clash = clash});
-      case 13:
-        return append_spawn(to, take(6),
-                            muster::Spawn{.what = text_of("squad"), .parent = parent, .name = text(), .clash = clash});
-      case 14: {
-        const Entity top = any();
-        std::vector<Entity> ids{top};
-        for (const char* step : {"man", "hat"}) {
-          const Entity there = r_.find_child(ids.back(), step);
-          ids.push_back(there ? there : take());
-        }
-        return to.append_shared(std::span<const Entity>(ids), MergeTemplate{.what = text_of("squad")});
-      }
-      case 15: return to.append_table(TypeTraits<DefineTemplate>::id, {}, squad_);
-      default:
-        return to.append_table(TypeTraits<InternText>::id, {},
-                               encode(InternText{.text = std::to_string(random_() % 99)}));
-    }
-  }
-
-  EntityRegistry& r_;
-  std::mt19937_64 random_;
-  std::vector<std::byte> squad_;
-  std::vector<Entity> free_, all_;
 };
 
 }  // namespace
@@ -223,6 +142,9 @@ TEST_CASE("what the host, handlers and timers do is no edit, and a log changes n
     struct None final : EditLog {
       void before(const Edit& edit) override { FAIL("an edit of type " << edit.type); }
       void after(const Edit&, const Refusal&) override {}
+      void step_begins(const Editor&, const StepView&) override { FAIL("a Step"); }
+      std::span<const std::byte> take_back() override { return {}; }
+      void step_ends(bool) override {}
     } none;
     if (logs) registry.host().set_edit_log(&none);
     const Entity orc = registry.create("orc", Health{}), elf = registry.create(Health{});

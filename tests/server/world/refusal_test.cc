@@ -90,7 +90,7 @@ TEST_CASE("a newer file format is refused, naming both") {
   make_world(path);
   run_sql(path, "PRAGMA user_version=7");
   CHECK(refused_unchanged(directory, path, WorldErrorCode::newer) ==
-        "written in file format 7; this Muster 0.1.0 reads formats up to 2");
+        "written in file format 7; this Muster 0.1.0 reads formats up to 3");
 }
 
 TEST_CASE("a file cut off is refused with the bytes it has and should have") {
@@ -116,7 +116,7 @@ TEST_CASE("a table that is missing or another one is refused by name") {
   write_file(path, whole);
   run_sql(path, "ALTER TABLE state ADD COLUMN more");
   CHECK(refused_unchanged(directory, path, WorldErrorCode::damaged) ==
-        "damaged: the table 'state' is not the one of file format 2");
+        "damaged: the table 'state' is not the one of file format 3");
 }
 
 TEST_CASE("a changed value in the meta table is refused") {

@@ -1,13 +1,12 @@
 // Worlds in files that the code of their time wrote, and what the code of today finds in them.
 //
-//   format1.world   one folder up; written by the last Muster of file format 1
 //   format2.world   now.fbs, everything that a checkpoint can hold: posts, a cascade that was cut, timers, templates, a manager
 //   journal.world   now.fbs, with a journal behind its checkpoint: edits of a session, ticks, what the host pushed
 //   first.world     first.fbs
 //   second.world    second.fbs, with edits of its layouts in the journal
 //   waiting.world   first.fbs, with messages of its layouts that wait
 //
-// All but the first were written by write_golden_worlds as it was when they came, and packed by `xz -9e`. NAME.txt is what NAME.world is
+// They were written by write_golden_worlds as it was when they came, in file format 2, and packed by `xz -9e`. NAME.txt is what NAME.world is
 // to a program that knows now.fbs. What is in the files is never written anew: where the writer changes, other worlds come beside them.
 #pragma once
 
@@ -19,7 +18,7 @@
 
 namespace muster::golden {
 
-/// Writes all but format1.world into a folder.
+/// Writes them into a folder.
 void write_golden_worlds(const std::string& folder);
 
 /// For World: a program that knows one of these schemas ("first", "second", "now") and has no handlers.

@@ -1,0 +1,424 @@
+#include "registry/history/edit_history.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "messages/batch_builder.h"
+#include "registry/history/inverse.h"
+#include "registry/history/parked.h"
+#include "registry/history/places.h"
+#include "registry/history/recording.h"
+#include "registry/history/step_parts.h"
+
+namespace muster {
+
+using history::Inverse;
+using history::Part;
+using HistoryStepData = history::Step;
+
+class EditHistory::Impl {
+ public:
+  Impl(EntityRegistry& registry, std::uint64_t bytes_max)
+      : registry_(registry), bytes_max_(bytes_max), recording_(registry) {}
+
+  // --- recording ---
+
+  /// The edits of one input. They become a step, or a part of one, when the input has ended.
+  struct Open {
+    HistoryStepData step;
+    std::unique_ptr<history::StepParts> parts;
+    StepAct act = StepAct::edit;
+    std::uint64_t of = 0;
+    bool in_step = false;  // between step_begins() and step_ends()
+    bool exists = false;
+  };
+  void begin(const Editor& by, StepAct act);
+  void before(const Edit& edit);
+  void after(const Edit& edit, const Refusal& refusal);
+  void step_begins(const Editor& by, const StepView& step);
+  std::span<const std::byte> take_back();
+  void step_ends(bool applied);
+  /// Puts the newest input on a stack, unless it is still being applied.
+  void close();
+
+  // --- stacks ---
+
+  struct Stacks {
+    std::deque<HistoryStepData*> undo, redo;  // the newest step is the last one
+    std::uint64_t version = 0;
+    // The parts of the newest step, if it belongs to a gesture.
+    std::unique_ptr<history::StepParts> gesture;
+    std::uint64_t gesture_step = 0;
+  };
+  static std::deque<HistoryStepData*>& stack(Stacks& of, HistoryAct act) {
+    return act == HistoryAct::undo ? of.undo : of.redo;
+  }
+  const Stacks* find(std::uint64_t user) const {
+    const auto at = users_.find(user);
+    return at == users_.end() ? nullptr : &at->second;
+  }
+  /// Adds a step that is to be on top of its stack.
+  void put(HistoryStepData step);
+  /// Adds the parts of `step` to the newest step of its user. Returns false if it has another
+  /// gesture.
+  bool join(HistoryStepData& step);
+  /// Removes a step from everything except its stack.
+  void forget(HistoryStepData& step);
+  void drop_newest(Stacks& of, std::deque<HistoryStepData*>& stack);
+  void drop_redo(std::uint64_t user);
+  void meet_limit();
+
+  UndoReport apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry);
+  std::uint32_t release_ids();
+  void clear();
+
+  EntityRegistry& registry_;
+  const std::uint64_t bytes_max_;
+  history::Recording recording_;
+  Open open_;
+  std::vector<std::byte> taken_back_;
+  std::map<std::uint64_t, HistoryStepData> steps_;  // by number
+  std::map<std::uint64_t, Stacks> users_;
+  history::Places places_;
+  history::Parked parked_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t dropped_ = 0;        // steps that exceeded the limit since the last release_ids()
+  std::vector<Entity> released_;     // that no step can revive
+  bool look_for_parked_ = true;      // true if ids may be parked for steps that are not known
+  std::set<std::uint64_t> changed_;  // numbers of steps, for take_changes()
+};
+
+// --- recording ---
+
+void EditHistory::Impl::begin(const Editor& by, StepAct act) {
+  open_ = {};
+  open_.exists = true;
+  open_.act = act;
+  open_.step.number = open_.step.sequence = by.sequence;
+  open_.step.user = by.user;
+  open_.step.session = by.session;
+  open_.parts = std::make_unique<history::StepParts>(open_.step, act != StepAct::edit);
+  recording_.begin_step(act != StepAct::edit);
+}
+
+void EditHistory::Impl::before(const Edit& edit) {
+  if (!open_.in_step && (!open_.exists || open_.step.sequence != edit.by.sequence || open_.step.user != edit.by.user)) {
+    close();
+    begin(edit.by, StepAct::edit);
+  }
+  recording_.before(edit);
+}
+
+void EditHistory::Impl::after(const Edit& edit, const Refusal& refusal) {
+  recording_.after(edit, refusal.code != RefusalCode::none, [&](Part part) { open_.parts->add(std::move(part)); });
+}
+
+void EditHistory::Impl::step_begins(const Editor& by, const StepView& step) {
+  close();
+  begin(by, step.act());
+  open_.in_step = true;
+  open_.of = step.of();
+  open_.step.label = step.label();
+  if (step.act() == StepAct::edit) open_.step.gesture = step.gesture();
+}
+
+std::span<const std::byte> EditHistory::Impl::take_back() {
+  taken_back_ = Inverse(registry_, places_, parked_).take_back(open_.step);
+  return taken_back_;
+}
+
+void EditHistory::Impl::step_ends(bool applied) {
+  open_.in_step = false;
+  if (!applied) open_ = {};
+  close();
+}
+
+void EditHistory::Impl::close() {
+  if (!open_.exists || open_.in_step) return;
+  Open ended = std::exchange(open_, {});
+  ended.parts.reset();
+  HistoryStepData& step = ended.step;
+  if (step.gesture == 0) std::erase_if(step.parts, [](const Part& part) { return part.idle(); });
+  const bool changes = step.active_parts() != 0;
+  if (ended.act != StepAct::edit) {
+    Stacks& of = users_[step.user];
+    auto& from = ended.act == StepAct::undo ? of.undo : of.redo;
+    // The steps above were passed over.
+    while (!from.empty() && from.back()->number >= ended.of) drop_newest(of, from);
+    step.redo = ended.act == StepAct::undo;
+    if (changes) put(std::move(step));
+  } else if (changes) {
+    drop_redo(step.user);
+    if (!join(step)) put(std::move(step));
+  }
+  meet_limit();
+}
+
+// --- stacks ---
+
+void EditHistory::Impl::put(HistoryStepData made) {
+  // Numbers ascend unless an input is applied twice.
+  if (!steps_.empty()) made.number = std::max(made.number, steps_.rbegin()->first + 1);
+  HistoryStepData& step = steps_[made.number];
+  step = std::move(made);
+  Stacks& of = users_[step.user];
+  (step.redo ? of.redo : of.undo).push_back(&step);
+  ++of.version;
+  for (const Part& part : step.parts)
+    if (!part.idle()) places_.add(step.user, part);
+  parked_.add(step);
+  step.memory = step.measure();
+  bytes_ += step.memory;
+  changed_.insert(step.number);
+}
+
+bool EditHistory::Impl::join(HistoryStepData& step) {
+  Stacks& of = users_[step.user];
+  if (step.gesture == 0 || of.undo.empty()) return false;
+  HistoryStepData& newest = *of.undo.back();
+  if (newest.gesture != step.gesture || newest.session != step.session) return false;
+  if (!of.gesture || of.gesture_step != newest.number) {
+    of.gesture = std::make_unique<history::StepParts>(newest);
+    of.gesture_step = newest.number;
+  }
+  parked_.add(step);  // the new parts are those of `newest` afterward
+  bytes_ -= newest.memory;
+  for (Part& part : step.parts) {
+    std::uint64_t before = 0;
+    of.gesture->add(
+        std::move(part),
+        [&](const Part& known) {
+          before = known.memory();
+          if (!known.idle()) places_.remove(newest.user, known);
+        },
+        [&](const Part& known) {
+          newest.memory += known.memory() - before;
+          if (!known.idle()) places_.add(newest.user, known);
+        });
+  }
+  bytes_ += newest.memory;
+  newest.sequence = step.sequence;
+  if (!step.label.empty()) newest.label = std::move(step.label);
+  changed_.insert(newest.number);
+  ++of.version;
+  if (newest.active_parts() == 0) drop_newest(of, of.undo);
+  return true;
+}
+
+void EditHistory::Impl::forget(HistoryStepData& step) {
+  for (const Part& part : step.parts)
+    if (!part.idle()) places_.remove(step.user, part);
+  parked_.remove(step, released_);
+  bytes_ -= step.memory;
+  changed_.insert(step.number);
+  steps_.erase(step.number);
+}
+
+void EditHistory::Impl::drop_newest(Stacks& of, std::deque<HistoryStepData*>& stack) {
+  HistoryStepData& step = *stack.back();
+  stack.pop_back();
+  if (of.gesture_step == step.number) of.gesture.reset();
+  ++of.version;
+  forget(step);
+}
+
+void EditHistory::Impl::drop_redo(std::uint64_t user) {
+  Stacks& of = users_[user];
+  while (!of.redo.empty()) drop_newest(of, of.redo);
+}
+
+void EditHistory::Impl::meet_limit() {
+  while (bytes_ > bytes_max_ && !steps_.empty()) {
+    HistoryStepData& step = steps_.begin()->second;
+    Stacks& of = users_[step.user];
+    // Numbers ascend in each stack, so the oldest step of all is the oldest of its stack.
+    (step.redo ? of.redo : of.undo).pop_front();
+    if (of.gesture_step == step.number) of.gesture.reset();
+    ++of.version;
+    ++dropped_;
+    forget(step);
+  }
+}
+
+UndoReport EditHistory::Impl::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry) {
+  close();
+  UndoReport nothing{.sequence = registry_.sequence()};
+  const auto user = users_.find(by.user);
+  if (user == users_.end()) return nothing;
+  const auto& from = stack(user->second, act);
+  for (std::size_t left = from.size(); left > 0; --left) {
+    const HistoryStepData& step = *from[left - 1];
+    Inverse::Result result = Inverse(registry_, places_, parked_).undo(step, conflicts);
+    UndoReport& report = result.report;
+    report.passed_over = nothing.passed_over;
+    report.sequence = nothing.sequence;
+    if (report.done == 0) {
+      if (nothing.passed_over++ == 0) {
+        nothing.label = std::move(report.label);
+        nothing.skipped = std::move(report.skipped);
+      }
+      continue;
+    }
+    if (dry) return std::move(report);
+    muster::Step message{
+        .label = step.label, .act = act == HistoryAct::undo ? StepAct::undo : StepAct::redo, .of = step.number};
+    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(result.batches.data());
+    message.batches.assign(bytes, bytes + result.batches.size());
+    BatchBuilder batch;
+    batch.append_table(TypeTraits<muster::Step>::id, {}, encode(message));
+    const Receipt receipt = registry_.host().push_batch(batch.bytes(), by.session, by.request, by.user);
+    report.sequence = receipt.sequence;
+    // The messages suit the state they were made for. If one is refused anyway, the registry has
+    // taken back the others.
+    if (receipt.refused != 0) report.done = 0;
+    return std::move(report);
+  }
+  return nothing;
+}
+
+std::uint32_t EditHistory::Impl::release_ids() {
+  close();
+  meet_limit();  // what was loaded may exceed it
+  const Storage& storage = std::as_const(registry_).host().storage();
+  if (std::exchange(look_for_parked_, false)) {
+    released_.clear();
+    const auto indices = static_cast<std::uint32_t>(storage.ids().indices());
+    for (std::uint32_t index = 1; index < indices; ++index) {
+      const Entity e{index, storage.ids().slot(index).generation};
+      if (storage.in_state(e, IdState::parked)) released_.push_back(e);
+    }
+  }
+  std::erase_if(released_, [&](Entity e) { return parked_.contains(e) || !storage.in_state(e, IdState::parked); });
+  if (!released_.empty()) {
+    // In the same order as if the ids had been looked for.
+    std::ranges::sort(released_);
+    const auto doubles = std::ranges::unique(released_);
+    released_.erase(doubles.begin(), doubles.end());
+    BatchBuilder batch;
+    batch.append_table(TypeTraits<ReleaseIds>::id, {}, encode(ReleaseIds{.ids = released_}));
+    registry_.host().push_batch(batch.bytes());
+    released_.clear();
+  }
+  return std::exchange(dropped_, 0);
+}
+
+void EditHistory::Impl::clear() {
+  open_ = {};
+  for (const auto& [number, step] : steps_) changed_.insert(number);
+  steps_.clear();
+  for (auto& [user, of] : users_) {
+    const std::uint64_t version = of.version + 1;
+    of = {};
+    of.version = version;
+  }
+  places_.clear();
+  parked_.clear();
+  bytes_ = 0;
+  released_.clear();
+  look_for_parked_ = true;
+}
+
+// --- the interface ---
+
+EditHistory::EditHistory(EntityRegistry& registry, std::uint64_t bytes_max)
+    : impl_(std::make_unique<Impl>(registry, bytes_max)) {
+  registry.host().set_edit_log(this);
+}
+
+EditHistory::~EditHistory() { impl_->registry_.host().set_edit_log(nullptr); }
+
+UndoReport EditHistory::apply(HistoryAct act, const Editor& by, Conflicts conflicts, bool dry) {
+  return impl_->apply(act, by, conflicts, dry);
+}
+
+std::uint32_t EditHistory::release_ids() { return impl_->release_ids(); }
+
+std::uint32_t EditHistory::steps(std::uint64_t user, HistoryAct act) const noexcept {
+  impl_->close();
+  const auto* const of = impl_->find(user);
+  if (!of) return 0;
+  return static_cast<std::uint32_t>(act == HistoryAct::undo ? of->undo.size() : of->redo.size());
+}
+
+std::vector<HistoryStep> EditHistory::list(std::uint64_t user, std::uint32_t offset, std::uint32_t limit) const {
+  impl_->close();
+  std::vector<HistoryStep> listed;
+  const auto* const of = impl_->find(user);
+  if (!of) return listed;
+  const std::size_t all = of->redo.size() + of->undo.size();
+  for (std::size_t i = offset; i < all && listed.size() < limit; ++i) {
+    const bool redo = i < of->redo.size();
+    const HistoryStepData& step = redo ? *of->redo[i] : *of->undo[all - 1 - i];
+    listed.push_back({step.sequence, step.label, step.active_parts(), redo});
+  }
+  return listed;
+}
+
+std::uint64_t EditHistory::version(std::uint64_t user) const noexcept {
+  impl_->close();
+  const auto* const of = impl_->find(user);
+  return of ? of->version : 0;
+}
+
+std::uint64_t EditHistory::bytes() const noexcept {
+  impl_->close();
+  return impl_->bytes_;
+}
+
+std::vector<EditHistory::Saved> EditHistory::take_changes() {
+  impl_->close();
+  std::vector<Saved> changes;
+  for (const std::uint64_t number : std::exchange(impl_->changed_, {})) {
+    const auto step = impl_->steps_.find(number);
+    changes.push_back({number, step == impl_->steps_.end() ? std::vector<std::byte>{} : encode(step->second)});
+  }
+  return changes;
+}
+
+std::vector<EditHistory::Saved> EditHistory::all() const {
+  impl_->close();
+  std::vector<Saved> steps;
+  steps.reserve(impl_->steps_.size());
+  for (const auto& [number, step] : impl_->steps_) steps.push_back({number, encode(step)});
+  return steps;
+}
+
+void EditHistory::put_back(std::vector<Saved> changes) {
+  for (const Saved& change : changes) impl_->changed_.insert(change.number);
+}
+
+std::expected<void, std::string> EditHistory::load(std::span<const Saved> steps) {
+  clear();
+  impl_->changed_.clear();
+  std::uint64_t previous = 0;
+  const auto refuse = [&](std::string why) {
+    clear();
+    impl_->changed_.clear();
+    return std::unexpected(std::move(why));
+  };
+  for (const Saved& saved : steps) {
+    if (saved.number <= previous)
+      return refuse("step " + std::to_string(saved.number) + " of the saved history is not in order");
+    previous = saved.number;
+    auto step = history::decode(saved.number, saved.bytes);
+    if (!step) return refuse(std::move(step.error()));
+    impl_->put(std::move(*step));
+  }
+  impl_->changed_.clear();
+  return {};
+}
+
+void EditHistory::clear() { impl_->clear(); }
+
+void EditHistory::before(const Edit& edit) { impl_->before(edit); }
+void EditHistory::after(const Edit& edit, const Refusal& refusal) { impl_->after(edit, refusal); }
+void EditHistory::step_begins(const Editor& by, const StepView& step) { impl_->step_begins(by, step); }
+std::span<const std::byte> EditHistory::take_back() { return impl_->take_back(); }
+void EditHistory::step_ends(bool applied) { impl_->step_ends(applied); }
+
+}  // namespace muster

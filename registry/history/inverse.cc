@@ -1,0 +1,400 @@
+#include "registry/history/inverse.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "messages/judge/verifier.h"
+#include "messages/row_set.h"
+#include "schema/table.h"
+
+namespace muster::history {
+
+namespace {
+
+constexpr std::uint32_t steps_up_max = 1'000'000;
+
+}  // namespace
+
+Inverse::Result Inverse::undo(const Step& step, Conflicts conflicts) {
+  step_ = &step;
+  conflicts_ = conflicts;
+  report_.label = step.label;
+  revivable_.assign(step.parts.size(), 0);
+  for (std::size_t i = 0; i < step.parts.size(); ++i)
+    if (step.parts[i].kind == PartKind::destroyed)
+      revivable_[i] = std::ranges::all_of(step.parts[i].details->snapshot.rows, [&](const Snapshot::Row& row) {
+        return now_.storage().in_state(row.entity, IdState::parked);
+      });
+  for (std::size_t i = step.parts.size(); i-- > 0;)
+    if (!step.parts[i].idle()) part(step.parts[i], i == 0);
+  write_fields();
+  Result result{.report = std::move(report_), .batches = {}};
+  if (result.report.done == 0) return result;
+  const auto append = [&](std::span<const std::byte> bytes) {
+    result.batches.insert(result.batches.end(), bytes.begin(), bytes.end());
+  };
+  append(texts_.bytes());
+  append(edits_.bytes());
+  return result;
+}
+
+std::vector<std::byte> Inverse::take_back(const Step& step) {
+  exact_ = true;
+  return undo(step, Conflicts::overwrite).batches;
+}
+
+void Inverse::part(const Part& part, bool last) {
+  if (part.kind != PartKind::field || part.entity != written_ || part.component != written_component_) write_fields();
+  switch (part.kind) {
+    case PartKind::created: return created(part, last);
+    case PartKind::destroyed: return destroyed(part, last);
+    case PartKind::defined: return defined(part);
+    default: break;
+  }
+  if (!overlay_.alive(part.entity)) return skip(Skip::not_alive, part);
+  switch (part.kind) {
+    case PartKind::field: return field(part);
+    case PartKind::added: return added(part);
+    case PartKind::removed: return removed(part);
+    case PartKind::moved: return moved(part);
+    default: return renamed(part);
+  }
+}
+
+// --- one function for each kind of part; the numbers are those of the table in docs/undo.md ---
+
+void Inverse::field(const Part& part) {
+  const auto value = overlay_.value(part.entity, part.component);
+  const StoredType* const stored = now_.storage().component(part.component);
+  if (!value || !stored || stored->descriptor->fingerprint != part.fingerprint ||
+      part.offset + part.before.size() > value->size())
+    return skip(Skip::component_missing, part);  // 2
+  const std::string_view theirs = view_of(value->subspan(part.offset, part.before.size()));
+  if (theirs != part.after &&
+      conflicts(places_.property(part.entity, part.component, part.offset, part.sequence, step_->user),
+                Skip::edited_by_other, part, theirs))
+    return;  // 1
+  std::string mine = part.before;
+  const std::uint32_t cleared =
+      clear_references(*stored->descriptor, std::as_writable_bytes(std::span(mine)), part.offset);
+  if (theirs == mine) return;
+  std::string changed(view_of(*value));
+  changed.replace(part.offset, mine.size(), mine);
+  if (step_->saved && !verify_value(bytes_of(changed), *stored->descriptor, now_.types()))
+    return skip(Skip::component_missing, part);
+  report_.nil_references += cleared;
+  if (part.details) intern_all(part.details->texts);
+  overlay_.put(part.entity, part.component, bytes_of(changed));
+  written_ = part.entity;
+  written_component_ = part.component;
+  ++report_.done;
+}
+
+void Inverse::added(const Part& part) {
+  if (!overlay_.value(part.entity, part.component)) return;  // 5
+  if (conflicts(places_.any_property(part.entity, part.component, part.sequence, step_->user), Skip::edited_by_other,
+                part))
+    return;  // 4
+  edits_.append(part.entity, Remove{.component = part.component});
+  overlay_.remove(part.entity, part.component);
+  ++report_.done;
+}
+
+void Inverse::removed(const Part& part) {
+  if (overlay_.value(part.entity, part.component)) return skip(Skip::component_exists, part);  // 6
+  const StoredType* const stored = now_.storage().component(part.component);
+  std::string value = part.before;
+  if (!known_layout({part.component, part.bytes, part.fingerprint}) ||
+      (step_->saved && part.bytes != 0 && !verify_value(bytes_of(value), *stored->descriptor, now_.types())))
+    return skip(Skip::component_missing, part);
+  report_.nil_references += clear_references(*stored->descriptor, std::as_writable_bytes(std::span(value)), 0);
+  if (part.details) intern_all(part.details->texts);
+  set(part.entity, *stored, bytes_of(value), SetMode::add);
+  overlay_.put(part.entity, part.component, bytes_of(value));
+  ++report_.done;
+}
+
+void Inverse::created(const Part& part, bool last) {
+  if (!overlay_.alive(part.entity)) return;  // 8
+  if (!exact_) {
+    Places::User other;
+    overlay_.subtree(part.entity, [&](Entity e) {
+      other = places_.entity(e, part.sequence, step_->user);
+      return !other;
+    });
+    if (conflicts(other, Skip::worked_on_by_other, part)) return;  // 7
+  }
+  edits_.append(part.entity, Destroy{});
+  if (!last) overlay_.destroy(part.entity);
+  ++report_.done;
+}
+
+void Inverse::destroyed(const Part& part, bool last) {
+  const auto number = static_cast<std::size_t>(&part - step_->parts.data());
+  if (!revivable_[number] || overlay_.alive(part.entity)) return skip(Skip::id_released, part);  // 9
+  const Details& details = *part.details;
+  Entity parent = details.before.parent, before;
+  if (parent && !overlay_.alive(parent)) {
+    parent = living_ancestor(parent, details.ancestors);  // 10
+    ++report_.other_parents;
+  } else {
+    before = before_at(details.before, part.entity);
+  }
+  std::string name;
+  const Text wanted = details.snapshot.rows.front().name;
+  if (wanted)
+    for (const std::string& text : details.snapshot.texts)
+      if (text_of(text) == wanted) {
+        name = free_name(parent, text, part.entity);  // 11
+        break;
+      }
+  create_rows(details.snapshot, parent, before, name);
+  if (!last) overlay_.revive(details.snapshot, parent, before, name);
+  ++report_.done;
+}
+
+void Inverse::moved(const Part& part) {
+  const Place place = overlay_.place(part.entity);
+  const Details& details = *part.details;
+  const bool there = place.parent == details.after.parent && place.next == details.after.next;
+  if (!there && conflicts(places_.moved(part.entity, part.sequence, step_->user), Skip::edited_by_other, part))
+    return;  // 12
+  Entity parent = details.before.parent, before;
+  const bool other_parent = parent && !overlay_.alive(parent);
+  if (other_parent) parent = living_ancestor(parent, details.ancestors);                           // 13
+  if (parent && overlay_.is_below(parent, part.entity)) return skip(Skip::would_be_circle, part);  // 14
+  if (!other_parent) before = before_at(details.before, part.entity);
+  if (place.parent == parent && (!parent || place.next == before)) return;
+  const std::string name(overlay_.name(part.entity));
+  const std::string free = parent == place.parent ? name : free_name(parent, name, part.entity);  // 11
+  if (free != name) edits_.append(part.entity, Rename{});
+  edits_.append(part.entity, Reparent{.parent = parent, .before = before});
+  if (free != name) edits_.append(part.entity, Rename{.name = intern(free)});
+  if (free != name) overlay_.rename(part.entity, {});
+  overlay_.move(part.entity, parent, before);
+  if (free != name) overlay_.rename(part.entity, free);
+  report_.other_parents += other_parent ? 1 : 0;
+  ++report_.done;
+}
+
+void Inverse::renamed(const Part& part) {
+  const std::string_view name = overlay_.name(part.entity);
+  if (name != part.after &&
+      conflicts(places_.renamed(part.entity, part.sequence, step_->user), Skip::edited_by_other, part))
+    return;  // 15
+  if (name == part.before) return;
+  const std::string free = free_name(overlay_.parent(part.entity), part.before, part.entity);  // 11
+  if (free == name) return;
+  edits_.append(part.entity, Rename{.name = intern(free)});
+  overlay_.rename(part.entity, free);
+  ++report_.done;
+}
+
+void Inverse::defined(const Part& part) {
+  const std::string& name = part.details->name;
+  const std::string_view definition = view_of(now_.definition(name));
+  if (definition != part.after &&
+      conflicts(places_.defined(name, part.sequence, step_->user), Skip::edited_by_other, part))
+    return;  // 16
+  if (definition == part.before) return;
+  if (part.before.empty()) {
+    edits_.append_table(TypeTraits<DefineTemplate>::id, {}, muster::encode(DefineTemplate{.name = name}));
+  } else {
+    if (!known_definition(bytes_of(part.before))) return skip(Skip::component_missing, part);
+    edits_.append_table(TypeTraits<DefineTemplate>::id, {}, bytes_of(part.before));
+  }
+  ++report_.done;
+}
+
+// --- conflicts ---
+
+bool Inverse::conflicts(const Places::User& user, Skip reason, const Part& part, std::string_view theirs) {
+  if (!user || conflicts_ == Conflicts::overwrite) return false;
+  skip(reason, part, *user, theirs);
+  return true;
+}
+
+void Inverse::skip(Skip reason, const Part& part, std::uint64_t user, std::string_view theirs) {
+  SkippedPart skipped{.reason = reason, .entity = part.entity, .component = part.component, .user = user};
+  if (part.kind == PartKind::defined) skipped.field = part.details->name;
+  if (part.kind == PartKind::field) {
+    if (const TypeDescriptor* const type = now_.types().find(part.component);
+        type && type->fingerprint == part.fingerprint)
+      skipped.field = property_name(*type, part.offset);
+    const auto copy = [](std::string_view from) {
+      const std::span<const std::byte> bytes = bytes_of(from);
+      return std::vector<std::byte>(bytes.begin(), bytes.end());
+    };
+    if (user != 0 || reason == Skip::edited_by_other) {
+      skipped.mine = copy(part.before);
+      skipped.theirs = copy(theirs);
+    }
+  }
+  report_.skipped.push_back(std::move(skipped));
+}
+
+bool Inverse::known_layout(const Layout& layout) const {
+  return now_.storage().component(layout.type) && now_.layout(layout.type) == layout;
+}
+
+bool Inverse::known_definition(std::span<const std::byte> table) const {
+  BatchBuilder alone;
+  alone.append_table(TypeTraits<DefineTemplate>::id, {}, table);
+  if (!verify_batch(alone.bytes(), now_.types(), own_limits)) return false;
+  const auto known = [&](const TemplateValueView value) {
+    const TypeDescriptor* const type = now_.types().find(value.type());
+    return type && type->fingerprint == value.fingerprint();
+  };
+  for (const TemplateNodeView node : DefineTemplateView::from(table).nodes()) {
+    for (const TemplateValueView value : node.components())
+      if (!known(value)) return false;
+    for (const TemplateValueView value : node.messages())
+      if (!known(value)) return false;
+  }
+  return true;
+}
+
+bool Inverse::will_live(Entity e) {
+  if (overlay_.alive(e)) return true;
+  if (!reviving_known_) {
+    reviving_known_ = true;
+    for (std::size_t i = 0; i < step_->parts.size(); ++i)
+      if (revivable_[i])
+        for (const Snapshot::Row& row : step_->parts[i].details->snapshot.rows) reviving_.insert(row.entity.bits());
+  }
+  return reviving_.contains(e.bits());
+}
+
+std::uint32_t Inverse::clear_references(const TypeDescriptor& type, std::span<std::byte> value, std::uint32_t offset) {
+  std::uint32_t cleared = 0;
+  if (exact_) return cleared;
+  for (const std::uint32_t at : type.entity_offsets) {
+    if (at < offset || at - offset + sizeof(Entity) > value.size()) continue;
+    Entity e;
+    std::memcpy(&e, value.data() + (at - offset), sizeof e);
+    if (!e || will_live(e)) continue;
+    std::memset(value.data() + (at - offset), 0, sizeof e);
+    ++cleared;
+  }
+  return cleared;
+}
+
+// --- places and names ---
+
+Entity Inverse::living_ancestor(Entity parent, const std::vector<Entity>& ancestors) const {
+  std::size_t known = 0;  // the ancestors from this one on are above `parent`
+  // Damaged bytes could form a circle.
+  for (std::uint32_t up = 0; parent && !overlay_.alive(parent); ++up) {
+    if (up == steps_up_max) return {};
+    if (const Entity* const last = parked_.parent(parent)) {
+      parent = *last;
+    } else {
+      parent = known < ancestors.size() ? ancestors[known] : Entity{};
+    }
+    if (const auto at = std::ranges::find(ancestors, parent); at != ancestors.end())
+      known = static_cast<std::size_t>(at - ancestors.begin()) + 1;
+  }
+  return parent;
+}
+
+Entity Inverse::before_at(const Place& place, Entity e) const {
+  if (!place.parent) return {};
+  const auto child = [&](Entity sibling) {
+    return sibling && overlay_.alive(sibling) && overlay_.parent(sibling) == place.parent;
+  };
+  if (child(place.next)) return place.next;
+  if (!child(place.previous)) return {};
+  const Entity next = overlay_.next(place.previous);
+  return next == e ? overlay_.next(e) : next;
+}
+
+std::string Inverse::free_name(Entity parent, std::string_view name, Entity e) {
+  const auto free = [&](std::string_view tried) {
+    const Entity sibling = overlay_.child(parent, tried);
+    return !sibling || sibling == e;
+  };
+  std::string made(name);
+  // While an input is being applied, the registry does not look up names.
+  if (name.empty() || exact_ || free(name)) return made;
+  ++report_.other_names;
+  std::uint32_t& suffix =
+      suffixes_.try_emplace(std::to_string(parent.bits()) + "/" + made, FreeSuffixes::first).first->second;
+  do made = std::string(name) + "~" + std::to_string(suffix++);
+  while (!free(made));
+  return made;
+}
+
+// --- messages ---
+
+Text Inverse::intern(std::string_view text) {
+  const Text made = text_of(text);
+  if (made && !now_.knows(made) && interned_.insert(made.hash).second)
+    texts_.append_table(TypeTraits<InternText>::id, {}, muster::encode(InternText{.text = std::string(text)}));
+  return made;
+}
+
+void Inverse::intern_all(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) intern(text);
+}
+
+void Inverse::set(Entity e, const StoredType& type, std::span<const std::byte> value, SetMode mode) {
+  const PayloadShape shape = PayloadShape::of(*type.descriptor);
+  const RowSet rows(PayloadShape::of<Set>(), {&shape, 1});
+  std::byte* const payload = edits_.append_rows(rows, e);
+  const Set message{.mode = mode};
+  std::memcpy(payload, &message, sizeof message);
+  if (!value.empty()) std::memcpy(payload + rows.offset(type.id), value.data(), value.size());
+}
+
+void Inverse::write_fields() {
+  if (!written_) return;
+  const auto value = overlay_.value(written_, written_component_);
+  set(written_, *now_.storage().component(written_component_), *value, SetMode::replace);
+  written_ = {};
+}
+
+void Inverse::create_rows(const Snapshot& snapshot, Entity parent, Entity before, std::string_view name) {
+  intern_all(snapshot.texts);
+  struct Copy {
+    std::uint32_t from, to, bytes;
+    const TypeDescriptor* type;
+  };
+  struct Plan {
+    RowSet rows;
+    std::vector<Copy> copies;
+  };
+  std::vector<Plan> plans;
+  for (const Snapshot::Shape& shape : snapshot.shapes) {
+    std::vector<PayloadShape> shapes;
+    for (const Layout& layout : shape.components)
+      if (known_layout(layout)) shapes.push_back(PayloadShape::of(*now_.storage().component(layout.type)->descriptor));
+    Plan plan{.rows = RowSet(PayloadShape::of<Create>(), shapes), .copies = {}};
+    std::uint32_t from = 0;
+    for (const Layout& layout : shape.components) {
+      if (layout.bytes != 0 && known_layout(layout))
+        plan.copies.push_back(
+            {from, plan.rows.offset(layout.type), layout.bytes, now_.storage().component(layout.type)->descriptor});
+      from += layout.bytes;
+    }
+    plans.push_back(std::move(plan));
+  }
+  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
+    const Snapshot::Row& row = snapshot.rows[i];
+    const Plan& plan = plans[row.shape];
+    Create message{.parent = snapshot.rows[row.parent].entity, .name = row.name};
+    if (i == 0) message = {.parent = parent, .before = before, .name = intern(name)};
+    std::byte* const payload = plan.rows.entries().empty() ? edits_.append(PayloadShape::of<Create>(), row.entity)
+                                                           : edits_.append_rows(plan.rows, row.entity);
+    std::memcpy(payload, &message, sizeof message);
+    for (const Copy& copy : plan.copies) {
+      const std::span<std::byte> value(payload + copy.to, copy.bytes);
+      std::memcpy(value.data(), snapshot.values.data() + row.at + copy.from, copy.bytes);
+      if (!copy.type->entity_offsets.empty()) report_.nil_references += clear_references(*copy.type, value, 0);
+      if (step_->saved && !verify_value(value, *copy.type, now_.types()))
+        std::ranges::copy(copy.type->default_bytes, value.begin());
+    }
+  }
+}
+
+}  // namespace muster::history

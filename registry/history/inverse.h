@@ -1,0 +1,87 @@
+// Makes the messages that take back a step. The messages are not applied; an Overlay tracks what
+// they change.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "messages/batch_builder.h"
+#include "registry/history/edit_history.h"
+#include "registry/history/overlay.h"
+#include "registry/history/parked.h"
+#include "registry/history/places.h"
+#include "registry/history/rows_now.h"
+
+namespace muster::history {
+
+class Inverse {
+ public:
+  /// The result of an undo, and the batches of the Step, which are empty if `done` is 0.
+  struct Result {
+    UndoReport report;
+    std::vector<std::byte> batches;
+  };
+  Inverse(const EntityRegistry& registry, const Places& places, const Parked& parked) noexcept
+      : now_(registry), places_(places), parked_(parked), overlay_(now_) {}
+
+  /// Applies the rules for conflicts. May be called once.
+  Result undo(const Step& step, Conflicts conflicts);
+  /// Takes back the edits of an input that is still being applied. There are no conflicts.
+  std::vector<std::byte> take_back(const Step& step);
+
+ private:
+  void part(const Part& part, bool last);
+  void field(const Part& part);
+  void added(const Part& part);
+  void removed(const Part& part);
+  void created(const Part& part, bool last);
+  void destroyed(const Part& part, bool last);
+  void moved(const Part& part);
+  void renamed(const Part& part);
+  void defined(const Part& part);
+
+  /// Returns the user who edited a place later, if that is a conflict.
+  bool conflicts(const Places::User& user, Skip reason, const Part& part, std::string_view theirs = {});
+  void skip(Skip reason, const Part& part, std::uint64_t user = 0, std::string_view theirs = {});
+  bool known_layout(const Layout& layout) const;
+  bool known_definition(std::span<const std::byte> table) const;
+  /// Writes nil over references to entities that will not be alive. Returns their number.
+  std::uint32_t clear_references(const TypeDescriptor& type, std::span<std::byte> value, std::uint32_t offset);
+  bool will_live(Entity e);
+  /// Returns the nearest ancestor of `parent` that is alive, or nil.
+  Entity living_ancestor(Entity parent, const std::vector<Entity>& ancestors) const;
+  /// Returns the sibling before which an entity belongs, or nil for the last place.
+  Entity before_at(const Place& place, Entity e) const;
+  /// Returns `name`, or the next free name with a suffix if a sibling has it.
+  std::string free_name(Entity parent, std::string_view name, Entity e);
+  Text intern(std::string_view text);
+  void intern_all(const std::vector<std::string>& texts);
+  /// Appends the Set of the component that fields have been written to.
+  void write_fields();
+  void set(Entity e, const StoredType& type, std::span<const std::byte> value, SetMode mode);
+  void create_rows(const Snapshot& snapshot, Entity parent, Entity before, std::string_view name);
+
+  RowsNow now_;
+  const Places& places_;
+  const Parked& parked_;
+  Overlay overlay_;
+  const Step* step_ = nullptr;
+  Conflicts conflicts_ = Conflicts::skip;
+  bool exact_ = false;  // take_back()
+  UndoReport report_;
+  BatchBuilder texts_, edits_;
+  std::unordered_set<std::uint64_t> interned_;
+  std::unordered_map<std::string, std::uint32_t> suffixes_;  // by parent and name: the next one to try
+  std::vector<std::uint8_t> revivable_;                      // parallel to the step's parts
+  bool reviving_known_ = false;
+  std::unordered_set<std::uint64_t> reviving_;
+  Entity written_;  // the entity to whose component fields have been written, or nil
+  TypeId written_component_ = 0;
+};
+
+}  // namespace muster::history
