@@ -4,10 +4,11 @@
     against_server.py MUSTER SERVER SESSION_BFBS LEVEL_BFBS [--seed N] [--count N] [--programs N]
                       [--restarts SHARE] [--program FILE] [--shrink] [--soak]
 
-`--restarts` is the share of operations that restart the server or end a session. After each operation, the answer, the content and the sizes of the histories must be those of the
-model. `--program` runs a program from a file, and `--shrink` looks for a shorter program that
-fails. `--soak` runs a program of 10,000 operations, and others for MUSTER_SOAK_MINUTES minutes. The
-last line is `N passed, N failed`.
+`--restarts` is the share of operations that restart the server or end a session. After each
+operation, the server's answer, content and history must be those of the model. `--program` runs a
+program from a file, and `--shrink` looks for a shorter program that fails. `--soak` runs a program
+of 10,000 operations, and others for MUSTER_SOAK_MINUTES minutes. The last line is `N passed, N
+failed`.
 """
 import argparse
 import difflib
@@ -56,9 +57,10 @@ def compare(operations, programs, on_operation=lambda _number: None):
                 if model.content() != content:
                     raise Differs(difference("the content", model.content(), content))
                 session = operation[0] if operation[0] in USERS else "ben"
-                expected, found = sizes(model, session), world.sizes(session)
+                expected = model.history(session)
+                found = world.history(session, expected[1])
                 if expected != found:
-                    raise Differs(difference(f"the history of {session}", expected, found))
+                    raise Differs(difference(f"the history of {session}", listed(expected), listed(found)))
     except Differs as differs:
         raise Differs(f"operation {number}: {written(operation)}\n{differs}") from None
     except Exception as error:
@@ -72,10 +74,8 @@ def lines(answer):
     return "\n".join(f"{name}: {value}" for name, value in sorted(answer.items()))
 
 
-def sizes(model, session):
-    """The number of parts of each step to undo and to redo, oldest first."""
-    history = model.histories[USERS[session]]
-    return [len(each.parts) for each in history.undo], [len(each.parts) for each in history.redo]
+def listed(history):
+    return "\n".join(map(str, history))
 
 
 def shrunk(operations, programs):

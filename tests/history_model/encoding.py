@@ -1,4 +1,4 @@
-"""Turns the operations of a program into batches for a server, and a server's values into plain ones."""
+"""Turns operations into batches for a server, and values from a server into plain values."""
 from fields import fingerprint, located
 from flat import read_struct, struct_bytes
 from session import EACH, NIL, SHARED, TABLE, Batch, Message, entity, entity_value, hash32
@@ -160,7 +160,7 @@ class Encoding:
             for node in nodes]}
 
     def template_value(self, session, component, given):
-        """A component of a template, with the places of the properties that are given and of references."""
+        """A component of a template, and where its given properties and references are."""
         types, name = session.types.by_name, NAMESPACE + component
         spans, references = [], []
         for path in given:

@@ -1,4 +1,4 @@
-"""Where the fields of a struct are, and the fingerprint of its layout, as schema/layout.h describes it."""
+"""Finds fields in structs, and computes fingerprints as schema/layout.h describes them."""
 from flat import ARRAY, size_of
 from session import hash64
 

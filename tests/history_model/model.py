@@ -10,6 +10,7 @@ from world import Place, Refused, World
 
 # The sessions of a program, and the numbers of their users. The user 0 has the server's own token.
 USERS = {"anna": 1, "anna2": 1, "ben": 2, "cleo": 0}
+STEPS_SHOWN = 20
 JOINED = ("field", "moved", "renamed", "template")
 
 
@@ -39,8 +40,8 @@ class Undoing:
     """Applies the inverse of one step to a world and remembers what that did."""
 
     def __init__(self, model, world, user, overwrite, alive_after=None):
-        """`alive_after` contains the entities that are alive after the undo. If it is None, references
-        to dead entities are kept; such a trial run shows which entities will be alive."""
+        """`alive_after` contains the entities that are alive after the undo. If it is None, all
+        references are kept; such a trial run shows which entities will be alive."""
         self.model, self.world, self.user, self.overwrite = model, world, user, overwrite
         self.alive_after = alive_after
         self.made, self.skipped = [], []
@@ -192,7 +193,7 @@ class Model:
         return self.world.content()
 
     def apply(self, line):
-        """Applies one operation and returns the answer, which is empty for operations without one."""
+        """Applies one operation and returns its answer, or an empty dict if it has none."""
         session, verb, argument = line
         if session == "-":
             if verb in ("restart", "kill"):
@@ -206,6 +207,13 @@ class Model:
         if verb == "step":
             return self.input(session, argument["batches"], argument.get("label", ""), argument.get("gesture", 0), True)
         return self.input(session, [[verb, argument]])
+
+    def history(self, session):
+        """The numbers of steps to undo and to redo, and (is it a redo, label, number of parts) for
+        each of the next steps, in the order of GetHistory."""
+        history = self.histories[USERS[session]]
+        redo, undo = history.redo[-STEPS_SHOWN:], history.undo[-STEPS_SHOWN:][::-1]
+        return [len(history.undo), len(history.redo), *((is_redo, step.label, len(step.parts)) for is_redo, steps in ((1, redo), (0, undo)) for step in steps)]
 
     # ---- edits ---------------------------------------------------------------------------------
 

@@ -345,8 +345,8 @@ def undos_and_redos_restore(model, session, count, how):
 
 
 def check_invariants(seed, count):
-    """Checks after some operations of a program that undos and redos restore the content. Returns the
-    number of checks, and the number of those after which references had become nil."""
+    """Checks after some operations of a program that undos and redos restore the content. Returns
+    the number of checks, and the number of those after which references had become nil."""
     generator, checks, nils = Generator(seed), 0, 0
     done = []
     for _ in range(count):

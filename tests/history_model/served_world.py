@@ -1,10 +1,10 @@
-"""A real server that carries out the operations of a program and shows its content like the model."""
+"""A real server that carries out the operations of a program."""
 import json
 import signal
 import time
 
 from encoding import TYPES, Encoding
-from model import USERS
+from model import STEPS_SHOWN, USERS
 from session import NIL, TABLE, Refused, Session, Stream, batch_bytes, entity, entity_value
 from world import Entity, World
 
@@ -110,7 +110,7 @@ class ServedWorld(Encoding):
     def as_text(self, value):
         """A value as the server writes it into an answer."""
         if isinstance(value, dict):
-            return ",".join(self.as_text(each) for each in value.values())
+            return ", ".join(self.as_text(each) for each in value.values())
         if isinstance(value, str) and value.startswith("@"):
             return "{}:{}".format(*self.ids[value[1:]])
         return "nil" if value is None else f"{value:g}" if isinstance(value, (int, float)) else value
@@ -123,11 +123,12 @@ class ServedWorld(Encoding):
             (*skip[:5], *(self.as_text(each) if skip[3] and skip[1] and skip[0] == "edited_by_other" else "" for each in skip[5:]))
             for skip in answer["skipped"]), key=repr)}
 
-    def sizes(self, name):
-        """The number of parts of each step to undo and to redo, oldest first."""
-        history = self.sessions[name].ask("GetHistory", {"offset": 0, "limit": 10000})
-        redo = history["redo_steps"]
-        return history["parts"][redo:][::-1], history["parts"][:redo]
+    def history(self, name, redo_steps):
+        """The numbers of steps, and each of the next steps as in Model.history."""
+        offset = max(0, redo_steps - STEPS_SHOWN)
+        page = self.sessions[name].ask("GetHistory", {"offset": offset, "limit": redo_steps - offset + STEPS_SHOWN})
+        steps = zip(page["is_redo"], page["labels"], page["parts"], strict=True)
+        return [page["undo_steps"], page["redo_steps"], *steps]
 
     # ---- the content ---------------------------------------------------------------------------
 

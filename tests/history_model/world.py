@@ -314,8 +314,8 @@ class World:
         return self.give_name(target, self.chosen_name(parent, name, clash, target))
 
     def define(self, name, nodes):
-        """Each node is {"parent": NUMBER, "name": TEXT, "components": {COMPONENT: PROPERTIES}}. In a
-        value, a reference is "#" and the number of a node, or None."""
+        """Each node is {"parent": NUMBER, "name": TEXT, "components": {COMPONENT: PROPERTIES}}. A
+        reference in it is "#" and the number of a node, or None."""
         return self.define_template(name, nodes)
 
     def spawn(self, ids, what, parent=None, before=None, name="", clash="refuse", rows=None):
