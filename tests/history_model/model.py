@@ -3,7 +3,6 @@
 A Model is a World together with a history for each user. `apply` takes one operation of a program
 (program.py describes the format) and returns the answer that a server must give.
 """
-import copy
 import dataclasses
 
 from world import Place, Refused, World
@@ -142,7 +141,7 @@ class Undoing:
             self.other_parents += 1
         name = self.world.free_name([place.parent], part.before[0].name)
         self.other_names += name != part.before[0].name
-        entities = copy.deepcopy(part.before)
+        entities = [each.copied() for each in part.before]
         for each in entities:
             wanted = self.without_dead(each.components)
             self.count_nil(each.components, wanted)
@@ -221,10 +220,10 @@ class Model:
         """The batches of one input. If it is whole, one refusal refuses everything."""
         self.sequence += 1
         parts, reasons = [], []
-        before = copy.deepcopy(self.world)
+        before = self.world.copied()
         for verb, messages in batches:
             for message in messages:
-                kept = copy.deepcopy(self.world)
+                kept = self.world.copied()
                 try:
                     parts += getattr(self.world, verb)(**message)
                 except Refused as refusal:
@@ -287,8 +286,8 @@ class Model:
         passed_over = 0
         while steps:
             step = steps.pop()
-            trial = Undoing(self, copy.deepcopy(self.world), user, overwrite).undo(step)
-            world = copy.deepcopy(self.world)
+            trial = Undoing(self, self.world.copied(), user, overwrite).undo(step)
+            world = self.world.copied()
             done = Undoing(self, world, user, overwrite, set(trial.world.entities)).undo(step)
             made = Step([], step.label, None, self.sequence + 1)
             self.append(made, done.made)

@@ -123,7 +123,7 @@ class Generator:
     def after(self, batches):
         """The world after these batches, and whether any of their messages is refused."""
         model = Model()
-        model.world = copy.deepcopy(self.model.world)
+        model.world = self.model.world.copied()
         answer = model.input("anna", copy.deepcopy(batches))
         return model.world, bool(answer["refused"])
 

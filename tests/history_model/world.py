@@ -31,6 +31,10 @@ class Entity:
     children: list
     components: dict
 
+    def copied(self):
+        return Entity(self.symbol, self.name, self.parent, list(self.children),
+                      {component: dict(value) for component, value in self.components.items()})
+
 
 @dataclasses.dataclass
 class Place:
@@ -80,6 +84,15 @@ class World:
         self.templates = {}
         self.used = set()  # every symbol that was ever an entity
         self.last_parents = {}  # of each destroyed entity: its parent at that moment
+
+    def copied(self):
+        """A copy that shares only values of properties, which are replaced and never changed."""
+        world = World()
+        world.entities = {symbol: each.copied() for symbol, each in self.entities.items()}
+        world.templates = dict(self.templates)
+        world.used = set(self.used)
+        world.last_parents = dict(self.last_parents)
+        return world
 
     # ---- looking -------------------------------------------------------------------------------
 
@@ -194,7 +207,7 @@ class World:
     def take_subtree(self, symbol):
         """Destroys an entity and everything below it. The part contains copies of all of them."""
         place = self.place_of(symbol)
-        entities = [copy.deepcopy(self.entities[each]) for each in self.subtree(symbol)]
+        entities = [self.entities[each].copied() for each in self.subtree(symbol)]
         self.unlink(symbol)
         for each in entities:
             self.last_parents[each.symbol] = each.parent
@@ -205,7 +218,7 @@ class World:
         """Revives what take_subtree destroyed."""
         root = entities[0].symbol
         for each in entities:
-            self.entities[each.symbol] = copy.deepcopy(each)
+            self.entities[each.symbol] = each.copied()
         self.entities[root].name = name
         self.entities[root].parent = None
         self.link(root, place)
