@@ -33,16 +33,19 @@ class Differs(Exception):
     pass
 
 
-def difference(what, expected, found):
-    return f"{what}:\n" + "\n".join(difflib.unified_diff(str(expected).split("\n"), str(found).split("\n"), "model", "server",
-                                                        lineterm="", n=2))
+def different(what, expected, found):
+    """The differences between two texts, or nothing."""
+    if expected == found:
+        return ""
+    return f"{what}:\n" + "\n".join(difflib.unified_diff(expected.split("\n"), found.split("\n"), "model", "server", lineterm="",
+                                                        n=2)) + "\n"
 
 
 def compare(operations, programs, on_operation=lambda _number: None):
     """Runs operations against a fresh server; raises Differs at the first difference."""
     path = tempfile.mkdtemp(prefix="muster-history-")
     folder = Folder(path, programs.muster, programs.server)
-    model, operation = Model(), None
+    model, number, operation = Model(), 0, ("-", "serve", {})
     try:
         world = ServedWorld(folder, programs)
         for number, operation in enumerate(operations):
@@ -50,17 +53,14 @@ def compare(operations, programs, on_operation=lambda _number: None):
             with deadline(60, f"operation {number}"):
                 expected = model.apply(operation)
                 found = world.apply(operation)
-                expected = world.expected(expected)
-                if expected != found:
-                    raise Differs(difference("the answer", lines(expected), lines(found)))
-                content = world.content()
-                if model.content() != content:
-                    raise Differs(difference("the content", model.content(), content))
+                differences = different("the answer", lines(world.expected(expected)), lines(found))
+                differences += different("the content", model.content(), world.content())
                 session = operation[0] if operation[0] in USERS else "ben"
                 expected = model.history(session)
                 found = world.history(session, expected[1])
-                if expected != found:
-                    raise Differs(difference(f"the history of {session}", listed(expected), listed(found)))
+                differences += different(f"the history of {session}", listed(expected), listed(found))
+            if differences:
+                raise Differs(differences)
     except Differs as differs:
         raise Differs(f"operation {number}: {written(operation)}\n{differs}") from None
     except Exception as error:
@@ -151,7 +151,7 @@ def main():
     arguments = parser.parse_args()
     passed = failed = 0
     for seed, operations in programs_of(arguments):
-        good = run(operations, f"seed {seed}", arguments)
+        good = run(operations, f"seed {seed}", arguments, arguments.shrink)
         passed, failed = passed + good, failed + (not good)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

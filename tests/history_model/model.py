@@ -241,6 +241,7 @@ class Model:
         if gesture and history.undo and history.undo[-1].gesture == gesture:
             step = history.undo[-1]
             step.sequence = self.sequence
+            step.label = label or step.label
         else:
             step = Step([], label, gesture, self.sequence)
             history.undo.append(step)
@@ -282,7 +283,7 @@ class Model:
         history = self.histories[user]
         overwrite, dry = argument.get("on_conflict") == "overwrite", argument.get("dry", 0)
         source, target = (history.undo, history.redo) if verb == "undo" else (history.redo, history.undo)
-        steps = source[:] if dry else source
+        steps = source[:]
         passed_over = 0
         while steps:
             step = steps.pop()
@@ -297,6 +298,7 @@ class Model:
             if not dry:
                 self.sequence += 1
                 self.world = world
+                source[:] = steps
                 target.append(made)
             return {"label": step.label, "done": done.done, "passed_over": passed_over,
                     "nil_references": done.nil_references, "other_parents": done.other_parents,

@@ -240,11 +240,11 @@ class World:
             raise Refused("before_is_no_child")
 
     def chosen_name(self, parent, name, clash, but=None):
-        if clash == "suffix":
-            return self.free_name([parent], name, but)
-        if self.name_is_taken(parent, name, but):
+        if not self.name_is_taken(parent, name, but):
+            return name
+        if clash == "refuse":
             raise Refused("name_taken")
-        return name
+        return self.free_name([parent], name)
 
     def create(self, target, parent=None, before=None, name="", clash="refuse", rows=None):
         if target in self.used:
