@@ -39,11 +39,11 @@ class Undoing:
     """Applies the inverse of one step to a world and remembers what that did."""
 
     def __init__(self, model, world, user, overwrite, alive_after=None):
-        """`alive_after` contains the entities that are alive after the undo. If it is None, all
-        references are kept; such a trial run shows which entities will be alive."""
+        """`alive_after` contains the entities that are alive after the undo or parked. If it is None,
+        all references are kept; such a trial run shows which entities will be alive."""
         self.model, self.world, self.user, self.overwrite = model, world, user, overwrite
         self.alive_after = alive_after
-        self.made, self.skipped = [], []
+        self.made, self.skipped, self.revived = [], [], set()
         self.done = self.nil_references = self.other_parents = self.other_names = 0
 
     def undo(self, step):
@@ -81,8 +81,19 @@ class Undoing:
             raise Skipped("not_alive")
         return self.world.entities[symbol]
 
+    def nearest_living(self, place):
+        """The nearest ancestor of a dead parent that is alive, or None."""
+        parent = place.parent
+        while parent is not None and not self.world.alive(parent):
+            graves = [(part.sequence, each.parent if each.symbol != part.entity else part.place.parent)
+                      for part in self.model.destroyed_parts() for each in part.before if each.symbol == parent]
+            if not graves:
+                return next((each for each in place.ancestors if self.world.alive(each)), None)
+            parent = max(graves, key=lambda grave: grave[0])[1]
+        return parent
+
     def without_dead(self, value):
-        """The value with nil in the place of each reference to an entity that is not alive."""
+        """The value with nil in the place of each reference to what is neither alive nor parked."""
         if isinstance(value, dict):
             return {name: self.without_dead(each) for name, each in value.items()}
         if self.alive_after is not None and isinstance(value, str) and value.startswith("@") and \
@@ -137,7 +148,7 @@ class Undoing:
     def destroyed(self, part):
         place = part.place
         if place.parent is not None and not self.world.alive(place.parent):
-            place = Place(self.world.nearest_living(place.parent))
+            place = Place(self.nearest_living(place))
             self.other_parents += 1
         name = self.world.free_name([place.parent], part.before[0].name)
         self.other_names += name != part.before[0].name
@@ -146,7 +157,10 @@ class Undoing:
             wanted = self.without_dead(each.components)
             self.count_nil(each.components, wanted)
             each.components = wanted
-        return self.world.put_subtree(entities, name, place)
+        made = self.world.put_subtree(entities, name, place)
+        self.done += place.parent in self.revived
+        self.revived |= {each.symbol for each in entities}
+        return made if place.parent not in self.revived else []
 
     def moved(self, part):
         entity = self.need(part.entity)
@@ -154,7 +168,7 @@ class Undoing:
         self.skip_if(not self.world.place_of(part.entity).same(part.after), editor)
         place, other_parent = part.before, False
         if place.parent is not None and not self.world.alive(place.parent):
-            place, other_parent = Place(self.world.nearest_living(place.parent)), True
+            place, other_parent = Place(self.nearest_living(place)), True
         if place.parent in self.world.subtree(part.entity):
             raise Skipped("would_be_circle")
         made = []
@@ -208,11 +222,11 @@ class Model:
         return self.input(session, [[verb, argument]])
 
     def history(self, session):
-        """The numbers of steps to undo and to redo, and (is it a redo, label, number of parts) for
-        each of the next steps, in the order of GetHistory."""
+        """The numbers of steps to undo and to redo, and (is it a redo, label) for each of the next
+        steps, in the order of GetHistory. A server may join more parts than the model, or fewer."""
         history = self.histories[USERS[session]]
         redo, undo = history.redo[-STEPS_SHOWN:], history.undo[-STEPS_SHOWN:][::-1]
-        return [len(history.undo), len(history.redo), *((is_redo, step.label, len(step.parts)) for is_redo, steps in ((1, redo), (0, undo)) for step in steps)]
+        return [len(history.undo), len(history.redo), *((is_redo, step.label) for is_redo, steps in ((1, redo), (0, undo)) for step in steps)]
 
     # ---- edits ---------------------------------------------------------------------------------
 
@@ -271,12 +285,19 @@ class Model:
         for earlier in reversed(parts):
             if earlier.key() == part.key():
                 return earlier
-            # Values and templates do not depend on one another, but places and names do.
-            if earlier.kind != part.kind or part.kind in ("moved", "renamed"):
+            of_component = (earlier.entity, earlier.component) == (part.entity, part.component)
+            if part.kind == "field" and of_component and earlier.kind in ("added", "removed"):
+                return None
+            if part.kind in ("moved", "renamed") and earlier.kind in ("created", "destroyed", "moved", "renamed"):
                 return None
         return None
 
     # ---- undo and redo -------------------------------------------------------------------------
+
+    def destroyed_parts(self):
+        """All parts with which a history can revive entities."""
+        return [part for history in self.histories.values() for step in history.undo + history.redo
+                for part in step.parts if part.kind == "destroyed"]
 
     def undo(self, session, verb, argument):
         user = USERS[session]
@@ -289,7 +310,9 @@ class Model:
             step = steps.pop()
             trial = Undoing(self, self.world.copied(), user, overwrite).undo(step)
             world = self.world.copied()
-            done = Undoing(self, world, user, overwrite, set(trial.world.entities)).undo(step)
+            parked = {each.symbol for part in [*self.destroyed_parts(), *step.parts] if part.kind == "destroyed"
+                      for each in part.before}
+            done = Undoing(self, world, user, overwrite, set(trial.world.entities) | parked).undo(step)
             made = Step([], step.label, None, self.sequence + 1)
             self.append(made, done.made)
             if not made.parts:

@@ -113,6 +113,8 @@ class Generator:
                 self.verbs, count = self.draws.choice((("reparent",), ("rename",), ("reparent", "rename", "destroy"))), count + 2
         for _ in range(count):
             value["batches"].append(list(self.batch(session)))
+            if value["batches"][-1][0] == "define":  # a Step cannot use a template that it defines
+                self.verbs = {each: VERBS[each] for each in self.verbs if each not in ("spawn", "merge")}
             # The next batch is drawn for the state that this one leaves.
             self.model.world = self.after(value["batches"][-1:])[0]
         self.model.world, self.focus, self.verbs = world, [], VERBS

@@ -103,9 +103,9 @@ class ServedWorld(Encoding):
         assert undone["act"] == value["act"], undone
         skipped = zip(undone["skipped_reasons"], map(entity, undone["skipped_entities"]), undone["skipped_components"],
                       undone["skipped_fields"], undone["skipped_users"], undone["skipped_mine"], undone["skipped_theirs"], strict=True)
-        return {name: undone[name] for name in UNDO_FIELDS} | {"skipped": sorted(
-            ((REASONS[reason], self.symbols.get(of, str(of)) if of != NIL else "", TYPES.get(component, ""), field, user, mine, theirs)
-             for reason, of, component, field, user, mine, theirs in skipped), key=repr)}
+        return {name: undone[name] for name in UNDO_FIELDS} | {"done": undone["done"] > 0, "skipped": sorted(
+            {(REASONS[reason], self.symbols.get(of, str(of)) if of != NIL else "", TYPES.get(component, ""), field, user, mine, theirs)
+             for reason, of, component, field, user, mine, theirs in skipped}, key=repr)}
 
     def as_text(self, value):
         """A value as the server writes it into an answer."""
@@ -119,15 +119,15 @@ class ServedWorld(Encoding):
         """The model's answer with its values as text."""
         if "skipped" not in answer:
             return answer
-        return answer | {"skipped": sorted((
+        return answer | {"done": answer["done"] > 0, "skipped": sorted({
             (*skip[:5], *(self.as_text(each) if skip[3] and skip[1] and skip[0] == "edited_by_other" else "" for each in skip[5:]))
-            for skip in answer["skipped"]), key=repr)}
+            for skip in answer["skipped"]}, key=repr)}
 
     def history(self, name, redo_steps):
         """The numbers of steps, and each of the next steps as in Model.history."""
         offset = max(0, redo_steps - STEPS_SHOWN)
         page = self.sessions[name].ask("GetHistory", {"offset": offset, "limit": redo_steps - offset + STEPS_SHOWN})
-        steps = zip(page["is_redo"], page["labels"], page["parts"], strict=True)
+        steps = zip(page["is_redo"], page["labels"], strict=True)
         return [page["undo_steps"], page["redo_steps"], *steps]
 
     # ---- the content ---------------------------------------------------------------------------

@@ -42,6 +42,7 @@ class Place:
     parent: "str | None"
     following: "str | None" = None
     preceding: "str | None" = None
+    ancestors: tuple = ()  # of the parent, the nearest first
 
     def same(self, other):
         return (self.parent, self.following) == (other.parent, other.following)
@@ -83,7 +84,6 @@ class World:
         self.entities = {}
         self.templates = {}
         self.used = set()  # every symbol that was ever an entity
-        self.last_parents = {}  # of each destroyed entity: its parent at that moment
 
     def copied(self):
         """A copy that shares only values of properties, which are replaced and never changed."""
@@ -91,7 +91,6 @@ class World:
         world.entities = {symbol: each.copied() for symbol, each in self.entities.items()}
         world.templates = dict(self.templates)
         world.used = set(self.used)
-        world.last_parents = dict(self.last_parents)
         return world
 
     # ---- looking -------------------------------------------------------------------------------
@@ -123,7 +122,12 @@ class World:
             return Place(None)
         row = self.siblings(parent)
         at = row.index(symbol)
-        return Place(parent, row[at + 1] if at + 1 < len(row) else None, row[at - 1] if at else None)
+        return Place(parent, row[at + 1] if at + 1 < len(row) else None, row[at - 1] if at else None,
+                     tuple(self.ancestors(parent)))
+
+    def ancestors(self, symbol):
+        parent = self.entities[symbol].parent
+        return [] if parent is None else [parent, *self.ancestors(parent)]
 
     def name_is_taken(self, parent, name, but=None):
         return name != "" and any(self.entities[each].name == name
@@ -135,12 +139,6 @@ class World:
         while any(self.name_is_taken(parent, candidate, but) for parent in parents):
             candidate, number = f"{name}~{number}", number + 1
         return candidate
-
-    def nearest_living(self, parent):
-        """The entity, or the nearest of its ancestors that is alive, or None."""
-        while parent is not None and not self.alive(parent):
-            parent = self.last_parents[parent]
-        return parent
 
     def content(self):
         """Ids, values, names and the order of children as text, a line for each entity."""
@@ -163,9 +161,9 @@ class World:
         if place.parent is None:
             return
         row = self.entities[place.parent].children
-        if place.following is not None and place.following in row:
+        if place.following in row:
             row.insert(row.index(place.following), symbol)
-        elif place.following is not None and place.preceding in row:
+        elif place.preceding in row:
             row.insert(row.index(place.preceding) + 1, symbol)
         else:
             row.append(symbol)
@@ -210,7 +208,6 @@ class World:
         entities = [self.entities[each].copied() for each in self.subtree(symbol)]
         self.unlink(symbol)
         for each in entities:
-            self.last_parents[each.symbol] = each.parent
             del self.entities[each.symbol]
         return [Part("destroyed", symbol, before=entities, place=place)]
 
