@@ -20,8 +20,9 @@ class ServedWorld(Encoding):
         self.schema = programs.session.read_bytes()
         self.tokens = {}
         self.serve()
+        self.connect("cleo")
         for user in ("anna", "ben"):
-            self.tokens[user] = folder.json("token", "create", user, "--role", "edit", "--world", "w.muster")["token"]
+            self.tokens[user] = self.sessions["cleo"].ask("CreateToken", {"name": user, "role": 2})["token"]
         self.connect_all()
 
     # ---- the server and its sessions -----------------------------------------------------------
