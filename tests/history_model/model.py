@@ -39,7 +39,7 @@ class Undoing:
     """Applies the inverse of one step to a world and remembers what that did."""
 
     def __init__(self, model, world, user, overwrite, alive_after=None):
-        """`alive_after` contains the entities that are alive after the undo or parked. If it is None,
+        """`alive_after` contains the entities that are alive or parked after the undo. If it is None,
         all references are kept; such a trial run shows which entities will be alive."""
         self.model, self.world, self.user, self.overwrite = model, world, user, overwrite
         self.alive_after = alive_after
@@ -249,6 +249,9 @@ class Model:
         return {"refused": reasons[:1] if reasons else []}
 
     def record(self, session, parts, label, gesture):
+        of_input = Step([], label, gesture, self.sequence)
+        self.append(of_input, parts)
+        parts = of_input.parts
         if not parts:
             return
         history = self.histories[USERS[session]]
@@ -312,7 +315,8 @@ class Model:
             world = self.world.copied()
             parked = {each.symbol for part in [*self.destroyed_parts(), *step.parts] if part.kind == "destroyed"
                       for each in part.before}
-            done = Undoing(self, world, user, overwrite, set(trial.world.entities) | parked).undo(step)
+            known = set(self.world.entities) | set(trial.world.entities) | parked
+            done = Undoing(self, world, user, overwrite, known).undo(step)
             made = Step([], step.label, None, self.sequence + 1)
             self.append(made, done.made)
             if not made.parts:
