@@ -39,8 +39,8 @@ class Undoing:
     """Applies the inverse of one step to a world and remembers what that did."""
 
     def __init__(self, model, world, user, overwrite, alive_after=None):
-        """`alive_after` contains the entities that are alive or parked after the undo. If it is None,
-        all references are kept; such a trial run shows which entities will be alive."""
+        """`alive_after` has the entities that are alive or parked after the undo. If it is None, all
+        references are kept; such a trial run shows which entities will be alive."""
         self.model, self.world, self.user, self.overwrite = model, world, user, overwrite
         self.alive_after = alive_after
         self.made, self.skipped, self.revived = [], [], set()
@@ -186,7 +186,7 @@ class Undoing:
         self.skip_if(entity.name != part.after, editor)
         name = self.world.free_name([entity.parent], part.before, part.entity)
         made = self.world.give_name(part.entity, name)
-        self.other_names += name != part.before and bool(made)
+        self.other_names += name != part.before
         return made
 
     def template(self, part):
@@ -269,7 +269,8 @@ class Model:
             history.undo.pop()
 
     def append(self, step, parts):
-        """Appends the parts, and joins those that concern the same place as an earlier one."""
+        """Appends the parts, joins those that concern the same place as an earlier one, and then drops
+        those that restore nothing."""
         for part in parts:
             part.sequence = step.sequence
             earlier = self.joinable(step.parts, part)
@@ -277,8 +278,8 @@ class Model:
                 step.parts.append(part)
                 continue
             earlier.after, earlier.sequence = part.after, part.sequence
-            if earlier.before.same(earlier.after) if part.kind == "moved" else earlier.before == earlier.after:
-                step.parts.remove(earlier)
+        step.parts = [each for each in step.parts if each.kind not in JOINED or not (
+            each.before.same(each.after) if each.kind == "moved" else each.before == each.after)]
 
     @staticmethod
     def joinable(parts, part):
