@@ -27,7 +27,8 @@ class Encoding:
         if symbol not in self.ids:
             name = name or OWNERS[symbol[0]]
             self.ids[symbol] = self.sessions[name].next_id()
-            assert self.ids[symbol] not in self.symbols, f"{self.ids[symbol]} is granted twice"
+            former = self.symbols.get(self.ids[symbol])
+            assert former not in self.ids, f"{self.ids[symbol]}, which was {former}, is granted again"
             self.symbols[self.ids[symbol]] = symbol
             self.unborn[name].add(symbol)
         return self.ids[symbol]

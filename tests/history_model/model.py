@@ -39,8 +39,8 @@ class Undoing:
     """Applies the inverse of one step to a world and remembers what that did."""
 
     def __init__(self, model, world, user, overwrite, alive_after=None):
-        """`alive_after` has the entities that are alive or parked after the undo. If it is None, all
-        references are kept; such a trial run shows which entities will be alive."""
+        """`alive_after` has the entities that are alive or parked after the undo. If it is None,
+        all references are kept; such a trial run shows which entities will be alive."""
         self.model, self.world, self.user, self.overwrite = model, world, user, overwrite
         self.alive_after = alive_after
         self.made, self.skipped, self.revived = [], [], set()
@@ -269,8 +269,8 @@ class Model:
             history.undo.pop()
 
     def append(self, step, parts):
-        """Appends the parts, joins those that concern the same place as an earlier one, and then drops
-        those that restore nothing."""
+        """Appends the parts, joins those that concern the same place as an earlier one, and then
+        drops those that restore nothing."""
         for part in parts:
             part.sequence = step.sequence
             earlier = self.joinable(step.parts, part)

@@ -40,7 +40,7 @@ class ServedWorld(Encoding):
         if name in self.sessions:
             self.sessions[name].close()
         for symbol in self.unborn.pop(name, ()):  # the ids that a session has not used are returned
-            del self.symbols[self.ids.pop(symbol)]
+            del self.ids[symbol]
         self.unborn[name] = set()
         session = Session(Stream(self.address), self.schema)
         session.hello(self.own_token if USERS[name] == 0 else self.tokens[name.rstrip("2")])
