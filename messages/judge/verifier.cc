@@ -46,7 +46,7 @@ bool are_finite(const std::byte* at, std::uint32_t count) noexcept {
 }
 
 /// A struct nested in a payload.
-struct Part {
+struct TablePart {
   const TypeDescriptor* type;
   std::uint32_t offset;
   std::span<const ValueRule> rules;
@@ -204,7 +204,7 @@ class Judge {
   /// unrestricted numbers, and can be checked without consulting the rules of each part.
   void see_what_is_ruled() {
     bool other = !gaps_.empty() || (limits_.values && carries_field(h_.type));
-    for (const Part& part : parts_) {
+    for (const TablePart& part : parts_) {
       other = other || !part.rules.empty();
       for (const ValueLimit& limit : part.limits) {
         other = other || limit.reserved || limit.field->has_range;
@@ -308,7 +308,7 @@ class Judge {
     for (const auto& [from, to] : gaps_)
       if (!all_zero(bytes_.data() + at + from, to - from))
         return zero(at + from, at + to, "the padding between two components");
-    for (const Part& part : parts_) {
+    for (const TablePart& part : parts_) {
       const std::byte* const value = bytes_.data() + at + part.offset;
       const std::size_t offset = base_ + at + part.offset;
       if (const ValueRule* rule = first_broken(part.rules, value)) [[unlikely]] {
@@ -453,7 +453,7 @@ class Judge {
   const Mending mending_;
   BatchHeader h_;
   const TypeDescriptor* type_ = nullptr;
-  std::vector<Part> parts_;
+  std::vector<TablePart> parts_;
   std::vector<Gap> gaps_;
   std::vector<Floats> floats_;
   bool quick_ = false;  // True if is_good_again() may be used.

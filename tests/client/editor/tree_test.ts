@@ -101,6 +101,8 @@ test('what is hung elsewhere stays where it is in the world, also what hangs bel
   await hangs('crate', '/house/crate');
   await until('and those of there', async () => rounded(await value_of(other, crate))[0] === -1.5);
 
+  // A menu shows what can be done at the time it opens.
+  await until('the page knows', async () => (await editor.row('crate').getAttribute('aria-level')) === '2');
   await editor.menu('crate', 'Move to the top of the tree');
   await hangs('crate', '/crate');
   await until('it is where it was', async () => rounded(await value_of(other, crate)).join() === before.join());
