@@ -41,8 +41,8 @@ void Structure::end_step(bool applied) {
   if (!applied) {
     revives_ = true;
     for_each_batch(log_->take_back(), [&](const BatchView& batch) { take_back(batch); });
-    // What the Step had created is parked now. An id that the Step used several times gets its
-    // first state last.
+    // The entities that the Step created are parked now. An id that the Step used several times
+    // gets its first state last.
     for (const auto& [e, state] : step_ids_ | std::views::reverse)
       if (storage_.in_state(e, IdState::parked)) storage_.set_state(e, state);
   }

@@ -166,7 +166,7 @@ void Structure::forget_plans() {
 
 bool Structure::create_many(std::span<const Entity> ids, const std::byte* payload, const RowSetSpan& rows,
                             std::vector<Entity>& refused) {
-  // A log receives the outcome of each edit by itself.
+  // A log receives the outcome of each edit separately.
   if (sender_.session != 0) return false;
   const auto message = read<Create>(payload);
   if (message.parent || message.before || message.name) return false;

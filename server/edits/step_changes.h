@@ -1,5 +1,5 @@
-// What the first batches of a Step will have changed when the next one is judged. A Step is judged
-// before any of its batches is applied.
+// Predicts the changes of a Step's batches, because a Step is judged before any of its batches is
+// applied.
 #pragma once
 
 #include <algorithm>

@@ -148,7 +148,7 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
                                                      std::expected<BatchView, BatchFault> verified,
                                                      const TypeTable& types, const Rights& rights);
 
-/// Judges the batches in a Step as if each had been sent by itself.
+/// Judges the batches in a Step as if each had been sent separately.
 std::optional<session::Fault> fault_in_step(BatchView batch, bool timed, const TypeTable& types, const Rights& rights) {
   if (timed) return step_fault("step_timed", "a Step cannot be timed");
   const TableItem item = table_item(batch, batch.body());

@@ -57,7 +57,7 @@ export class Model {
   readonly handlers = new Handlers();
   readonly messages = new Messages((error) => this.log.problem(error.message));
   readonly edits: Edits;
-  /** What undo and redo take back and repeat. */
+  /** The steps that undo and redo apply. */
   readonly steps: Steps;
   readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
