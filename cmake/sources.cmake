@@ -78,6 +78,7 @@ set(muster_registry_sources
   registry/handlers/turn.cc
   registry/handlers/types_known.cc
   registry/handlers/unkept.cc
+  registry/history/description.cc
   registry/history/edit_history.cc
   registry/history/inverse.cc
   registry/history/overlay.cc

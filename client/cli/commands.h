@@ -114,6 +114,7 @@ struct UndoOrder {
   std::uint32_t steps = 1;  ///< number of steps
   bool dry = false;         ///< if true, only shows the result
   bool overwrite = false;   ///< if true, also overwrites later edits of other users
+  bool pass_over = false;   ///< if true, drops steps of which conflicts leave nothing to do
 };
 void undo(const Common& common, const UndoOrder& order);
 /// Prints this user's steps, at most `limit`.

@@ -342,8 +342,10 @@ int main(int argc, char** argv) {
     sub.add_option("N", undo_.steps, "Number of steps")->check(CLI::Range(1u, 1'000'000u))->capture_default_str();
     sub.add_flag("--dry", undo_.dry, "Show what would be done and skipped, and change nothing");
     sub.add_flag("--overwrite", undo_.overwrite, "Also overwrite what other users have edited since");
+    sub.add_flag("--pass-over", undo_.pass_over,
+                 "If conflicts leave nothing of the newest step to do, drop it and continue with the one before it");
   };
-  command("undo", "Undo your newest edit, or the N newest", undo_options, [&] { undo(common, undo_); });
+  command("undo", "Undo your newest step, or the N newest", undo_options, [&] { undo(common, undo_); });
   command("redo", "Redo what you undid last, or the N last", undo_options, [&] {
     undo_.redo = true;
     undo(common, undo_);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "messages/batch_builder.h"
+#include "registry/history/description.h"
 #include "registry/history/inverse.h"
 #include "registry/history/parked.h"
 #include "registry/history/places.h"
@@ -25,6 +26,8 @@ class EditHistory::Impl {
  public:
   Impl(EntityRegistry& registry, std::uint64_t bytes_max)
       : registry_(registry), bytes_max_(bytes_max), recording_(registry) {}
+
+  history::RowsNow now() const noexcept { return history::RowsNow(registry_); }
 
   // --- recording ---
 
@@ -257,10 +260,12 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts 
     UndoReport& report = result.report;
     report.passed_over = nothing.passed_over;
     report.sequence = nothing.sequence;
+    report.what = description(step, now());
     if (report.done == 0) {
       if (only_newest) return std::move(report);
       if (nothing.passed_over++ == 0) {
         nothing.label = std::move(report.label);
+        nothing.what = std::move(report.what);
         nothing.skipped = std::move(report.skipped);
       }
       continue;
@@ -355,7 +360,7 @@ std::vector<HistoryStep> EditHistory::list(std::uint64_t user, std::uint32_t off
   for (std::size_t i = offset; i < all && listed.size() < limit; ++i) {
     const bool redo = i < of->redo.size();
     const HistoryStepData& step = redo ? *of->redo[i] : *of->undo[all - 1 - i];
-    listed.push_back({step.sequence, step.label, step.active_parts(), redo});
+    listed.push_back({step.sequence, step.label, step.active_parts(), redo, description(step, impl_->now())});
   }
   return listed;
 }

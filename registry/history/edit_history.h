@@ -55,6 +55,7 @@ struct SkippedPart {
 struct UndoReport {
   std::uint64_t sequence = 0;  ///< of the input that was made; of the registry in a dry run
   std::string label = {};
+  std::string what = {};          ///< describes the step by its first part
   std::uint32_t done = 0;         ///< parts
   std::uint32_t passed_over = 0;  ///< newer steps of which nothing was left to do
   std::uint32_t nil_references = 0, other_parents = 0, other_names = 0;
@@ -66,6 +67,7 @@ struct HistoryStep {
   std::string_view label;      ///< empty if the sender gave none
   std::uint32_t parts = 0;
   bool redo = false;
+  std::string what = {};  ///< describes the step by its first part: "set game.Health.value of tower"
 };
 
 /// Used only on the registry's thread, between inputs, except for the functions of EditLog, which

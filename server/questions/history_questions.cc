@@ -93,9 +93,10 @@ session::History HistoryQuestions::page(const EditHistory& history, std::uint64_
   std::size_t bytes = 0;
   for (const HistoryStep& step : history.list(user, offset, rows)) {
     if (bytes >= bytes_max) break;
-    bytes += step_bytes + step.label.size();
+    bytes += step_bytes + step.label.size() + step.what.size();
     page.is_redo.push_back(step.redo ? 1 : 0);
     page.labels.emplace_back(step.label);
+    page.whats.push_back(step.what);
     page.sequences.push_back(step.sequence);
     page.parts.push_back(step.parts);
   }
@@ -131,6 +132,7 @@ void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
   undone.sequence = report.sequence;
   undone.act = what.act;
   undone.label = report.label;
+  undone.what = report.what;
   undone.done = report.done;
   undone.passed_over = report.passed_over;
   undone.nil_references = report.nil_references;
@@ -138,7 +140,7 @@ void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
   undone.other_names = report.other_names;
   list_skipped(undone, registry_, report, asked.limits);
   asked.answer(undone);
-  if (dry) return;
+  if (dry || report.done == 0) return;
   ++from.seat()->edits;
   world_.wake();  // watches have yet to be told
 }

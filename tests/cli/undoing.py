@@ -51,9 +51,16 @@ def everybody_undoes_their_own_edits_and_is_told_what_is_skipped(folder):
         folder.run("set", "tower", "Health.value", "60", "--token", bob)
         equal(folder.error(REFUSED, "undo", "3", "--token", folder.json("token", "create", "eve", "--role", "edit")["token"]),
               "there is nothing to undo")
-        holds(folder.run("undo", "--token", ann), "undone: ", ", 1 part\n")
-        text = folder.error(REFUSED, "undo", "--token", ann)
-        equal(text, "there is nothing to undo: 1 step was passed over, because nothing of it was left to undo")
+        equal(folder.run("undo", "--token", ann), "undone: set game.Unit.speed of tower, 1 part\n")
+        folder.run("set", "gate", "Health.value", "9", "--token", ann)
+        folder.run("undo", "--token", ann)
+        for more in ((), ("--dry",)):
+            text = folder.error(REFUSED, "undo", "--token", ann, *more)
+            holds(text, "nothing of 'set game.Health.value of tower' is left to undo\n  skipped: game.Health.value of /town/tower",
+                  "has edited it since: it is 60 now, and would be 80", "--overwrite overwrites", "--pass-over drops the step")
+        equal(folder.json("history", "--token", ann)["undo_steps"], 1)
+        equal(folder.error(REFUSED, "undo", "--pass-over", "--token", ann),
+              "there is nothing to undo: 1 step was passed over, because nothing of it was left to undo")
         equal(health_of(folder), 60)
         holds(folder.run("undo", "--token", bob), "undone: ")
         equal(health_of(folder), 70)
@@ -64,8 +71,7 @@ def what_others_have_worked_on_is_named_in_a_refusal_and_may_be_overwritten(fold
         ann, bob = (folder.json("token", "create", name, "--role", "edit")["token"] for name in ("ann", "bob"))
         folder.run("add", "gate", "Unit", "team=blue", "--token", ann)
         folder.run("set", "gate", "Unit.speed", "3", "--token", bob)
-        equal(folder.error(REFUSED, "undo", "--dry", "--token", ann),
-              "there is nothing to undo: 1 step was passed over, because nothing of it was left to undo")
+        holds(folder.error(REFUSED, "undo", "--dry", "--token", ann), "nothing of 'add game.Unit to gate' is left to undo")
         equal("game.Unit" in folder.json("show", "gate")["components"], True)
         holds(folder.run("undo", "--overwrite", "--token", ann), "undone: ", ", 1 part\n")
         equal("game.Unit" in folder.json("show", "gate")["components"], False)
@@ -82,9 +88,10 @@ def history_lists_the_steps(folder):
         equal([step["act"] for step in all_["steps"]], ["redo"] + 4 * ["undo"])
         equal([step["parts"] for step in all_["steps"]][:2], [1, 1])
         text = folder.run("history", "--limit", "2")
-        holds(text, "STEP", "PARTS", "SEQUENCE", "redo", "3 older steps are not shown\n")
+        holds(text, "STEP", "PARTS", "SEQUENCE", "redo", "3 more steps are not shown\n")
         equal(len(text.splitlines()), 4)
-        equal(len(folder.json("history", "--limit", "2")["steps"]), 2)
+        equal([step["act"] for step in folder.json("history", "--limit", "2")["steps"]], ["redo", "undo"])
+        equal([step["what"] for step in folder.json("history", "--limit", "2")["steps"]], 2 * ["set game.Health.value of tower"])
         holds(folder.error(USAGE, "history", "--limit", "0"), "--limit")
 
 

@@ -79,7 +79,7 @@ export class Steps {
     if (client !== this.client || number !== this.told) return;
     const step = (i: number): NextStep | null => {
       const at = i - page.offset;
-      return at >= 0 && at < page.labels.length ? { label: page.labels[at], sequence: page.sequences[at] } : null;
+      return at >= 0 && at < page.labels.length ? { label: page.labels[at] || page.whats[at], sequence: page.sequences[at] } : null;
     };
     this.known.value = {
       undo: page.undo_steps > 0 ? step(page.redo_steps) : null,
@@ -116,7 +116,7 @@ export class Steps {
   private offer(client: Client, plan: session.Undone): void {
     const { act } = plan;
     const name = verb(act);
-    const sentence = `${name} '${named(plan.label)}': ${this.skipped(client, plan, `${name} would set it to`)} Nothing was changed.`;
+    const sentence = `${name} '${named(plan.label || plan.what)}': ${this.skipped(client, plan, `${name} would set it to`)} Nothing was changed.`;
     // A newer step would be undone instead.
     const is_over = computed(() => {
       const { undo, redo } = this.known.value;
@@ -150,7 +150,7 @@ export class Steps {
     say(other_parents, 'entity has another parent, because its own does not exist', 'entities have other parents, because their own do not exist');
     say(other_names, 'entity has another name, because its own is taken', 'entities have other names, because their own are taken');
     if (sentences.length === 0) return;
-    const sentence = `${is_undo ? 'Undid' : 'Redid'} '${named(undone.label)}'. ${sentences.join(' ')}`;
+    const sentence = `${is_undo ? 'Undid' : 'Redid'} '${named(undone.label || undone.what)}'. ${sentences.join(' ')}`;
     this.notices.say('problem', sentence);
     this.log.note(sentence);
   }

@@ -1,0 +1,58 @@
+#include "registry/history/description.h"
+
+#include <algorithm>
+
+namespace muster::history {
+namespace {
+
+/// Returns the entity's name or, if it has none, its id.
+std::string entity_text(Entity e, std::string_view name) {
+  return name.empty() ? std::to_string(e.index) + ":" + std::to_string(e.generation) : std::string(name);
+}
+
+std::string part_text(const Part& part, bool redo, const RowsNow& now) {
+  const TypeDescriptor* const type = now.types().find(part.component);
+  const std::string component = type ? type->name : "a component";
+  const std::string entity = entity_text(part.entity, now.name(part.entity));
+  switch (part.kind) {
+    case PartKind::field: {
+      const std::string property = type ? property_name(*type, part.offset) : std::string();
+      return "set " + component + (property.empty() ? "" : "." + property) + " of " + entity;
+    }
+    // A step to redo contains the parts of the undo, so redoing it does the opposite.
+    case PartKind::added:
+    case PartKind::removed:
+      return (part.kind == PartKind::added) != redo ? "add " + component + " to " + entity
+                                                    : "remove " + component + " from " + entity;
+    case PartKind::created:
+    case PartKind::destroyed: {
+      std::string_view name = now.name(part.entity);
+      if (name.empty() && part.details && !part.details->snapshot.rows.empty()) {
+        const Text root = part.details->snapshot.rows.front().name;
+        for (const std::string& text : part.details->snapshot.texts)
+          if (root && text_of(text) == root) name = text;
+      }
+      return ((part.kind == PartKind::created) != redo ? "create " : "destroy ") + entity_text(part.entity, name);
+    }
+    case PartKind::moved: return "move " + entity;
+    case PartKind::renamed: {
+      const auto& [from, to] = redo ? std::tie(part.after, part.before) : std::tie(part.before, part.after);
+      return "rename " + (from.empty() ? entity_text(part.entity, {}) : from) + " to " +
+             (to.empty() ? std::string("nothing") : to);
+    }
+    case PartKind::defined: return "define " + (part.details ? part.details->name : std::string("a template"));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string description(const Step& step, const RowsNow& now) {
+  const auto first = std::ranges::find_if(step.parts, [](const Part& part) { return !part.idle(); });
+  if (first == step.parts.end()) return {};
+  std::string text = part_text(*first, step.redo, now);
+  if (const std::uint32_t parts = step.active_parts(); parts > 1) text += " and " + std::to_string(parts - 1) + " more";
+  return text;
+}
+
+}  // namespace muster::history

@@ -1,0 +1,15 @@
+// Describes a step to its user.
+#pragma once
+
+#include <string>
+
+#include "registry/history/parts.h"
+#include "registry/history/rows_now.h"
+
+namespace muster::history {
+
+/// Describes what was done by a step to undo, or what a step to redo will do, by its first part:
+/// "set game.Health.value of tower", "destroy orc and 2 more".
+std::string description(const Step& step, const RowsNow& now);
+
+}  // namespace muster::history
