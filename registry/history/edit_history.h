@@ -67,7 +67,7 @@ struct HistoryStep {
   std::string_view label;      ///< empty if the sender gave none
   std::uint32_t parts = 0;
   bool redo = false;
-  std::string what = {};  ///< describes the step by its first part: "set game.Health.value of tower"
+  std::string what = {};  ///< describes the step by its first part, as in session::Undone
 };
 
 /// Used only on the registry's thread, between inputs, except for the functions of EditLog, which

@@ -133,6 +133,9 @@ session::Fault fault_for(const FrameFault& fault) {
 
 namespace {
 
+/// Limit on the length of a Step's label. Every page of a history contains labels.
+constexpr std::size_t step_label_bytes_max = 1024;
+
 /// Returns a fault that refuses a Step for a reason that only Steps have.
 session::Fault step_fault(const char* reason, std::string text) {
   session::Fault fault;
@@ -157,6 +160,10 @@ std::optional<session::Fault> fault_in_step(BatchView batch, bool timed, const T
   const StepView step = StepView::from(item.table);
   if (step.act() != StepAct::edit)
     return step_fault("step_act", "only a server makes a Step whose act is undo or redo");
+  if (step.label().size() > step_label_bytes_max)
+    return step_fault("label_bytes_max", "the label of a Step has " + std::to_string(step.label().size()) +
+                                             " bytes; at most " + std::to_string(step_label_bytes_max) +
+                                             " are allowed");
   std::optional<session::Fault> found;
   std::uint32_t number = 0;
   StepBatches(step).for_each([&](const BatchView& inside) {

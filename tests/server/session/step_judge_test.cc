@@ -135,6 +135,14 @@ TEST_CASE("only a server makes a Step that is an undo, and a Step is alone, for 
   session::append(inner, step_of(one));
   timed.append_timed(5, 0, inner.front());
   refused(timed, "step_timed");
+  BatchBuilder longest, too_long;
+  Step labelled = step_of(one);
+  labelled.label.assign(1024, 'a');
+  session::append(longest, labelled);
+  CHECK(judged(longest, session::Role::admin).has_value());
+  labelled.label += 'a';
+  session::append(too_long, labelled);
+  refused(too_long, "label_bytes_max");
 }
 
 }  // namespace step_judge_test
