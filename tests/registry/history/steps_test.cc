@@ -144,6 +144,30 @@ TEST_CASE("the inputs of a gesture form one step") {
     w.drag(60, 5);
     CHECK(w.undos(1) == 1);
   }
+  SECTION("an input that continues it empties the redo stack") {
+    w.set(1, w.orc, Health{20});
+    w.undo(1);
+    REQUIRE(w.redos(1) == 1);
+    w.drag(60, 5);
+    CHECK(w.undos(1) == 1);
+    CHECK(w.redos(1) == 0);
+  }
+  SECTION("what one of them destroys can be revived") {
+    BatchBuilder edits;
+    edits.append(w.camp, Destroy{});
+    w.step(1, edits, 5);
+    CHECK(w.undos(1) == 1);
+    w.history.release_ids();
+    CHECK(w.undo(1).skipped.empty());
+    CHECK(w.registry.alive(w.camp));
+    CHECK(w.get<Position>(w.orc).at.x == 0);
+  }
+  SECTION("the list counts only parts that change something") {
+    BatchBuilder edits;
+    edits.append_rows(w.orc, Set{}, Position{}, Health{20});
+    w.step(1, edits, 5);
+    CHECK(w.history.list(1, 0, 1)[0].parts == 1);
+  }
   SECTION("a gesture that ends where it began is no step") {
     w.drag(0, 5);
     CHECK(w.undos(1) == 0);
@@ -195,6 +219,21 @@ TEST_CASE("the list has the steps to redo and then those to undo, and a page is 
   CHECK(w.history.version(1) == version);
   w.redo(1);
   CHECK(w.history.version(1) != version);
+}
+
+TEST_CASE("a version is not used again after a history was cleared") {
+  World w;
+  std::vector<std::uint64_t> versions;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 1; i <= 3; ++i) {
+      w.set(1, w.orc, Health{static_cast<float>(20 + 10 * round + i)});
+      versions.push_back(w.history.version(1));
+    }
+    w.history.clear();
+    versions.push_back(w.history.version(1));
+  }
+  std::ranges::sort(versions);
+  CHECK(std::ranges::adjacent_find(versions) == versions.end());
 }
 
 TEST_CASE("the oldest steps are dropped when the limit is exceeded, whoever made them") {
