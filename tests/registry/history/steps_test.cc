@@ -100,6 +100,21 @@ TEST_CASE("a refused Step leaves no trace") {
   CHECK(w.registry.alive(fresh));
 }
 
+TEST_CASE("an id that a refused Step created, destroyed and created again is free to be created") {
+  World w;
+  const Entity fresh = w.take();
+  BatchBuilder edits;
+  edits.append(fresh, Create{});
+  edits.append(fresh, Destroy{});
+  edits.append_rows(fresh, Create{}, Health{1});
+  CHECK(w.step(1, edits).refused == 1);
+  CHECK_FALSE(w.registry.alive(fresh));
+  edits.clear();
+  edits.append(fresh, Create{});
+  CHECK(w.step(1, edits).refused == 0);
+  CHECK(w.registry.alive(fresh));
+}
+
 TEST_CASE("the inputs of a gesture form one step") {
   World w;
   w.registry.set(w.orc, Position{});
