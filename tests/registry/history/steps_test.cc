@@ -115,6 +115,24 @@ TEST_CASE("an id that a refused Step created, destroyed and created again is fre
   CHECK(w.registry.alive(fresh));
 }
 
+TEST_CASE("an id that a refused undo created twice is free again, and parked ids stay parked") {
+  World w;
+  const Entity fresh = w.take();
+  w.edit(1, w.camp, Destroy{});
+  BatchBuilder edits, batch;
+  edits.append(fresh, Create{});
+  edits.append(fresh, Destroy{});
+  edits.append(fresh, Create{});
+  edits.append(w.camp, Destroy{});
+  muster::Step step{.batches = {}, .act = StepAct::undo};
+  for (const std::byte b : edits.bytes()) step.batches.push_back(static_cast<std::uint8_t>(b));
+  batch.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
+  CHECK(w.push(1, batch).refused == 1);
+  CHECK(w.edit(1, w.camp, Create{}).refused == 1);
+  CHECK(w.edit(1, fresh, Create{}).refused == 0);
+  CHECK(w.registry.alive(fresh));
+}
+
 TEST_CASE("the inputs of a gesture form one step") {
   World w;
   w.registry.set(w.orc, Position{});
