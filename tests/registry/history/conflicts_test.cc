@@ -84,6 +84,29 @@ TEST_CASE("conflict 1: another user edited the property later") {
     CHECK(other.undo(1).done == 1);
     CHECK(other.get<Health>(other.orc).value == 30);
   }
+  SECTION("the user who edited it last is named") {
+    World other;
+    other.set(1, other.orc, Health{20});
+    other.set(2, other.orc, Health{30});
+    other.set(3, other.orc, Health{40});
+    other.skips(Skip::edited_by_other, 3);
+    other.set(2, other.orc, Health{50});
+    other.skips(Skip::edited_by_other, 2);
+  }
+  SECTION("a gesture that its author has undone does not count, however many inputs it had") {
+    World other;
+    other.set(1, other.orc, Health{20});
+    for (int i = 0; i < 3; ++i) {
+      BatchBuilder drag;
+      drag.append_rows(other.orc, Set{}, Health{static_cast<float>(30 + i)});
+      other.step(2, drag, 5);
+    }
+    CHECK(other.undo(2).done == 1);
+    other.set(2, other.orc, Armor{5});  // empties the redo stack
+    other.registry.set(other.orc, Health{55});
+    CHECK(other.undo(1).done == 1);
+    CHECK(other.get<Health>(other.orc).value == 10);
+  }
   SECTION("other parts of the step are undone") {
     World other;
     BatchBuilder batch;
@@ -133,6 +156,21 @@ TEST_CASE("conflict 4: another user edited a property of an added component late
   w.skips(Skip::edited_by_other, 2);
   CHECK(w.undo(1, Conflicts::overwrite).done == 1);
   CHECK_FALSE(w.registry.has<Count>(w.orc));
+
+  SECTION("to add it again is no edit of a property") {
+    World other;
+    other.set(1, other.orc, Count{1});
+    other.edit(2, other.orc, Remove{.component = TypeTraits<Count>::id});
+    other.set(2, other.orc, Count{2});
+    CHECK(other.undo(1).done == 1);
+    CHECK_FALSE(other.registry.has<Count>(other.orc));
+  }
+  SECTION("a component that was only added is removed") {
+    World other;
+    other.set(1, other.orc, Count{1});
+    CHECK(other.undo(1).done == 1);
+    CHECK_FALSE(other.registry.has<Count>(other.orc));
+  }
 }
 
 TEST_CASE("conflict 5: an added component is absent") {
@@ -266,6 +304,32 @@ TEST_CASE("conflict 12: another user moved the entity later") {
   }
 }
 
+TEST_CASE("conflict 12: another user moved the entity to another position under the same parent") {
+  World w;
+  const Entity first = w.create(3, w.camp, "first"), last = w.create(3, w.camp, "last");
+  w.edit(1, w.orc, Reparent{.parent = w.camp, .before = first});
+  w.edit(2, w.orc, Reparent{.parent = w.camp, .before = last});
+  w.skips(Skip::edited_by_other, 2);
+  w.edit(2, w.orc, Reparent{.parent = w.camp, .before = first});
+  CHECK(w.undo(1).done == 1);
+  CHECK(w.parent(w.orc) == Entity{});
+}
+
+TEST_CASE("an entity that is already back after its sibling is left there, and the rest is undone") {
+  World w;
+  const Entity first = w.create(3, w.camp, "first"), mine = w.create(3, w.camp, "mine"),
+               last = w.create(3, w.camp, "last");
+  BatchBuilder edits;
+  edits.append_rows(mine, Set{}, Health{3});
+  edits.append(mine, Reparent{.parent = w.camp, .before = first});
+  w.step(1, edits);
+  w.registry.destroy(last);
+  w.edit(2, mine, Reparent{.parent = w.camp});
+  CHECK(w.undo(1, Conflicts::overwrite).done == 1);
+  CHECK(w.children(w.camp) == std::vector<Entity>{first, mine});
+  CHECK_FALSE(w.registry.has<Health>(mine));
+}
+
 TEST_CASE("conflict 13: the old parent of a moved entity is not alive") {
   World w;
   const Entity hill = w.create(3, w.camp, "hill"), house = w.create(3, hill, "house"), bed = w.create(3, house, "bed");
@@ -332,21 +396,44 @@ TEST_CASE("a step of which nothing is left is passed over, and the next one is u
   CHECK(w.history.steps(1, HistoryAct::redo) == 1);
 }
 
+TEST_CASE("the report describes the newest step if no step would change anything") {
+  World w;
+  BatchBuilder edits;
+  edits.append_rows(w.orc, Set{}, Armor{2});
+  w.step(1, edits, 0, "Older");
+  edits.clear();
+  edits.append_rows(w.orc, Set{}, Health{20});
+  w.step(1, edits, 0, "Newest");
+  w.set(2, w.orc, Health{30}, Armor{3});
+  const UndoReport report = w.undo(1);
+  CHECK(report.done == 0);
+  CHECK(report.passed_over == 2);
+  CHECK(report.label == "Newest");
+  REQUIRE(report.skipped.size() == 1);
+  CHECK(report.skipped[0].component == TypeTraits<Health>::id);
+}
+
+TEST_CASE("a reference is kept while a history can revive the entity") {
+  World w;
+  const Entity leader = w.registry.create("leader");
+  w.set(3, w.orc, Member{.squad = leader});
+  SECTION("in a property") { w.set(1, w.orc, Member{.squad = w.camp}); }
+  SECTION("in a removed component") { w.edit(1, w.orc, Remove{.component = TypeTraits<Member>::id}); }
+  SECTION("in a destroyed entity") { w.edit(1, w.orc, Destroy{}); }
+  w.edit(2, leader, Destroy{});
+  CHECK(w.undo(1).nil_references == 0);
+  CHECK(w.get<Member>(w.orc).squad == leader);
+  w.undo(2);
+  CHECK(w.registry.alive(leader));
+}
+
 TEST_CASE("a reference to an entity that no history can revive is written as nil, and counted") {
   World w;
   const Entity leader = w.registry.create("leader");
   w.set(3, w.orc, Member{.squad = leader});
-  w.set(1, w.orc, Member{.squad = w.camp});
-  w.edit(1, w.orc, Remove{.component = TypeTraits<Member>::id});
-  CHECK(w.undo(1).nil_references == 0);
-  SECTION("but not while its id is parked") {
-    w.edit(2, leader, Destroy{});
-    CHECK(w.undo(1).nil_references == 0);
-    CHECK(w.get<Member>(w.orc).squad == leader);
-    w.undo(2);
-    CHECK(w.registry.alive(leader));
-    return;
-  }
+  SECTION("in a property") { w.set(1, w.orc, Member{.squad = w.camp}); }
+  SECTION("in a removed component") { w.edit(1, w.orc, Remove{.component = TypeTraits<Member>::id}); }
+  SECTION("in a destroyed entity") { w.edit(1, w.orc, Destroy{}); }
   w.registry.destroy(leader);
   const UndoReport report = w.undo(1);
   CHECK(report.done == 1);

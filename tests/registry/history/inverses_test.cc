@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "tests/registry/history/editors.h"
+#include "tests/registry/history/sign.h"
 
 namespace inverses_test {
 
@@ -212,6 +213,13 @@ TEST_CASE("every message has its inverse") {
     batch.append(w.orc, Rename{.name = w.text("camp")});
     w.reverses(batch, 3);
   }
+  SECTION("entities of one name that change parents") {
+    const Entity flag = w.children(w.camp)[0];
+    const Entity other = w.registry.create("flag");
+    batch.append(flag, Reparent{.parent = w.orc});
+    batch.append(other, Reparent{.parent = w.camp});
+    w.reverses(batch, 2);
+  }
   SECTION("siblings that change places") {
     const std::vector<Entity> old = w.children(w.camp);
     batch.append(w.orc, Reparent{.parent = w.camp, .before = old[1]});
@@ -266,6 +274,19 @@ TEST_CASE("names and texts are restored after they were dropped from the world")
   w.redo(1);
   w.redo(1);
   CHECK(w.contents() == after);
+}
+
+TEST_CASE("texts in components are restored after they were dropped from the world") {
+  World w;
+  w.registry.add_type<signs::Sign>();
+  w.registry.set(w.orc, signs::Sign{.words = w.text("welcome")});
+  SECTION("in a property") { w.set(1, w.orc, signs::Sign{.words = w.text("keep out")}); }
+  SECTION("in a removed component") { w.edit(1, w.orc, Remove{.component = TypeTraits<signs::Sign>::id}); }
+  SECTION("in a destroyed entity") { w.edit(1, w.orc, Destroy{}); }
+  w.registry.host().drop_texts(std::vector<Text>{text_of("welcome")});
+  REQUIRE_FALSE(w.registry.host().texts().knows(text_of("welcome")));
+  CHECK(w.undo(1).done == 1);
+  CHECK(w.registry.text(w.get<signs::Sign>(w.orc).words) == "welcome");
 }
 
 TEST_CASE("ids of what an edit destroyed are not used for other entities until they are released") {

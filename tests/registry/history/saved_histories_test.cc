@@ -78,6 +78,26 @@ TEST_CASE("steps that are not in order are refused") {
   CHECK(w.history.steps(1, HistoryAct::undo) == 0);
 }
 
+TEST_CASE("a loaded gesture conflicts by its newest inputs, whatever the order of its parts") {
+  Editors w;
+  const Entity orc = w.registry.create("orc", Health{10}, Armor{1});
+  const auto drag = [&](auto value) {
+    BatchBuilder edits;
+    edits.append_rows(orc, Set{}, value);
+    w.step(2, edits, 5);
+  };
+  drag(Health{20});
+  drag(Armor{2});
+  w.set(1, orc, Health{30});
+  drag(Health{40});
+  const std::vector<EditHistory::Saved> saved = w.history.take_changes();
+  REQUIRE(w.history.load(saved));
+  const UndoReport report = w.undo(1);
+  CHECK(report.done == 0);
+  REQUIRE(report.skipped.size() == 1);
+  CHECK(report.skipped[0].user == 2);
+}
+
 TEST_CASE("parts of a component with another layout are skipped") {
   Editors w;
   const Entity orc = w.registry.create("orc", Health{10}, Armor{1});

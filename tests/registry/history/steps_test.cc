@@ -100,6 +100,39 @@ TEST_CASE("a refused Step leaves no trace") {
   CHECK(w.registry.alive(fresh));
 }
 
+TEST_CASE("an id that a refused Step created, destroyed and created again is free to be created") {
+  World w;
+  const Entity fresh = w.take();
+  BatchBuilder edits;
+  edits.append(fresh, Create{});
+  edits.append(fresh, Destroy{});
+  edits.append_rows(fresh, Create{}, Health{1});
+  CHECK(w.step(1, edits).refused == 1);
+  CHECK_FALSE(w.registry.alive(fresh));
+  edits.clear();
+  edits.append(fresh, Create{});
+  CHECK(w.step(1, edits).refused == 0);
+  CHECK(w.registry.alive(fresh));
+}
+
+TEST_CASE("an id that a refused undo created twice is free again, and parked ids stay parked") {
+  World w;
+  const Entity fresh = w.take();
+  w.edit(1, w.camp, Destroy{});
+  BatchBuilder edits, batch;
+  edits.append(fresh, Create{});
+  edits.append(fresh, Destroy{});
+  edits.append(fresh, Create{});
+  edits.append(w.camp, Destroy{});
+  muster::Step step{.batches = {}, .act = StepAct::undo};
+  for (const std::byte b : edits.bytes()) step.batches.push_back(static_cast<std::uint8_t>(b));
+  batch.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
+  CHECK(w.push(1, batch).refused == 1);
+  CHECK(w.edit(1, w.camp, Create{}).refused == 1);
+  CHECK(w.edit(1, fresh, Create{}).refused == 0);
+  CHECK(w.registry.alive(fresh));
+}
+
 TEST_CASE("the inputs of a gesture form one step") {
   World w;
   w.registry.set(w.orc, Position{});
@@ -143,6 +176,30 @@ TEST_CASE("the inputs of a gesture form one step") {
     w.set(2, w.orc, Health{1});
     w.drag(60, 5);
     CHECK(w.undos(1) == 1);
+  }
+  SECTION("an input that continues it empties the redo stack") {
+    w.set(1, w.orc, Health{20});
+    w.undo(1);
+    REQUIRE(w.redos(1) == 1);
+    w.drag(60, 5);
+    CHECK(w.undos(1) == 1);
+    CHECK(w.redos(1) == 0);
+  }
+  SECTION("what one of them destroys can be revived") {
+    BatchBuilder edits;
+    edits.append(w.camp, Destroy{});
+    w.step(1, edits, 5);
+    CHECK(w.undos(1) == 1);
+    w.history.release_ids();
+    CHECK(w.undo(1).skipped.empty());
+    CHECK(w.registry.alive(w.camp));
+    CHECK(w.get<Position>(w.orc).at.x == 0);
+  }
+  SECTION("the list counts only parts that change something") {
+    BatchBuilder edits;
+    edits.append_rows(w.orc, Set{}, Position{}, Health{20});
+    w.step(1, edits, 5);
+    CHECK(w.history.list(1, 0, 1)[0].parts == 1);
   }
   SECTION("a gesture that ends where it began is no step") {
     w.drag(0, 5);
@@ -195,6 +252,21 @@ TEST_CASE("the list has the steps to redo and then those to undo, and a page is 
   CHECK(w.history.version(1) == version);
   w.redo(1);
   CHECK(w.history.version(1) != version);
+}
+
+TEST_CASE("a version is not used again after a history was cleared") {
+  World w;
+  std::vector<std::uint64_t> versions;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 1; i <= 3; ++i) {
+      w.set(1, w.orc, Health{static_cast<float>(20 + 10 * round + i)});
+      versions.push_back(w.history.version(1));
+    }
+    w.history.clear();
+    versions.push_back(w.history.version(1));
+  }
+  std::ranges::sort(versions);
+  CHECK(std::ranges::adjacent_find(versions) == versions.end());
 }
 
 TEST_CASE("the oldest steps are dropped when the limit is exceeded, whoever made them") {

@@ -231,6 +231,13 @@ TEST_CASE("a session that follows its history is told of each change of its user
   CHECK((news.back().undo_steps == 1 && news.back().redo_steps == 1 && news.back().labels.size() == 1));
   desk.world.flush();
   CHECK(told().empty());
+  // Who follows again is told once, by the newest question's limit.
+  CHECK(desk.world.answer_to<session::History>(*page, session::GetHistory{.limit = 2, .follow = 1}).undo_steps == 1);
+  desk.set(*cli, 35);
+  desk.set(*cli, 36);
+  news = told();
+  REQUIRE(news.size() == 2);
+  CHECK((news[1].undo_steps == 3 && news[1].labels.size() == 2));
   desk.world.desk->leave(*page->connection());
   desk.world.settle();
   desk.set(*cli, 40);

@@ -254,6 +254,51 @@ TEST_CASE("a history of which a byte or a step is another is refused; one that w
   CHECK_THROWS_WITH(World(path, install), Catch::Contains(what));
 }
 
+TEST_CASE("a history with a step as it was at an earlier save is refused") {
+  const Directory directory;
+  const std::string path = directory / "w.muster", attach = "ATTACH '" + (directory / "old.db") + "' AS old; ";
+  {
+    World world(path, install, saved_by_hand());
+    begin(world);
+    set(world.registry(), ann, world.registry().find_path("/orc"), 20);
+    world.save();
+    run_sql(path, attach + "CREATE TABLE old.history AS SELECT * FROM history");
+    CHECK(undo(world, ann).done == 1);
+    world.save();
+    CHECK(rows(path) == "1\n");
+  }
+  run_sql(path, attach + "DELETE FROM history; INSERT INTO main.history SELECT * FROM old.history");
+  CHECK(rows(path) == "1\n");
+  const auto file = verify(path);
+  REQUIRE_FALSE(file);
+  CHECK_THAT(file.error().detail(), Catch::StartsWith("damaged: in the history 1 steps with digest "));
+  CHECK_THROWS_WITH(World(path, install), Catch::Contains("damaged: in the history 1 steps"));
+}
+
+TEST_CASE("a gesture that goes on after a save is one step in the file") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    World world(path, install, saved_by_hand());
+    begin(world);
+    for (int i = 1; i <= 3; ++i) {
+      BatchBuilder edits, batch;
+      edits.append_rows(world.registry().find_path("/orc"), Set{}, game::Health{.value = static_cast<float>(20 + i)});
+      Step step{.batches = {}, .gesture = 5};
+      for (const std::byte b : edits.bytes()) step.batches.push_back(static_cast<std::uint8_t>(b));
+      batch.append_table(TypeTraits<Step>::id, {}, encode(step));
+      push(world.registry(), ann, batch);
+      world.save();
+      CHECK(rows(path) == "1\n");
+      CHECK(verify(path));
+    }
+  }
+  World world(path, install, saved_by_hand());
+  CHECK(world.history().steps(ann, HistoryAct::undo) == 1);
+  CHECK(undo(world, ann).done == 1);
+  CHECK(health(world, "/orc") == 10);
+}
+
 TEST_CASE("steps that are not understood are dropped with a warning, and the world opens") {
   const Directory directory;
   const std::string path = directory / "w.muster";
