@@ -200,9 +200,11 @@ struct World::Impl {
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
     for (FlushVisitor* visitor : visitors) visitor->before_flush();
     registry.flush();
-    if (stands.empty()) mark.end(registry.sequence(), tick);
+    if (stands.empty()) {
+      history.release_ids();
+      mark.end(registry.sequence(), tick);
+    }
     for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
-    if (stands.empty()) history.release_ids();
     const bool was_new = !saver.is_saving() && file.is_new();
     saver.write_due(Clock::now());
     if (was_new) begin_marking();

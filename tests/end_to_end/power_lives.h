@@ -201,7 +201,7 @@ class PowerLives {
       case 0: (void)registry.create(arena::Position{.x = double(random_() % 60)}); return;
       case 1: (void)registry.create("thing" + std::to_string(random_() % 1000) + "-" + std::to_string(seed_)); return;
       case 2:
-      case 3: return edit_as_session(registry);
+      case 3: return edit_as_session(world);
       case 4: return undo(world.history());
       default: break;
     }
@@ -209,13 +209,19 @@ class PowerLives {
     registry.push(unit, arena::Damage{.amount = static_cast<float>(random_() % 9)});
   }
   /// One of two users sets, creates, or destroys.
-  void edit_as_session(EntityRegistry& registry) {
+  void edit_as_session(World& world) {
+    EntityRegistry& registry = world.registry();
     const std::uint64_t user = 1 + random_() % users;
     const Entity unit = registry.find_path("/unit" + std::to_string(random_() % 8));
     BatchBuilder edit;
     switch (random_() % 3) {
       case 0: edit.append_rows(unit, Set{}, arena::Health{.value = static_cast<float>(random_() % 1000)}); break;
-      case 1: edit.append_rows(registry.host().grant(1, user), Create{.parent = unit}, arena::Health{}); break;
+      case 1: {
+        const Entity granted = registry.host().grant(1, user);
+        note(world);  // a grant is an input, so the journal may end with it
+        edit.append_rows(granted, Create{.parent = unit}, arena::Health{});
+        break;
+      }
       default: {
         const Entity child = registry.first_child(unit);
         if (!child) return;
