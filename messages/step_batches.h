@@ -1,7 +1,8 @@
-// Reads the batches in a Step.
+// Converts the batches in a Step.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -10,6 +11,12 @@
 #include "schema/muster.h"
 
 namespace muster {
+
+/// Returns consecutive batches as the value of Step::batches.
+inline std::vector<std::uint8_t> step_bytes(std::span<const std::byte> batches) {
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(batches.data());
+  return {first, first + batches.size()};
+}
 
 /// A copy of the batches in a Step that was verified (messages/judge/verifier.h). A copy is needed
 /// because batches are aligned to 16 bytes, and the table aligns them to 4.

@@ -54,10 +54,6 @@ Counts count(const ImportedModel& model) {
   return counts;
 }
 
-std::string plural(std::size_t count, const char* one, const char* many) {
-  return std::to_string(count) + ' ' + (count == 1 ? one : many);
-}
-
 /// Destroys entities from last to first, in batches whose cost is below the server's limit for one
 /// edit. In `all`, parents come before their children. Returns the number of entities that were
 /// alive. On failure, stops and sets `failed` to the error.

@@ -18,6 +18,10 @@ std::size_t width(std::string_view text) {
 
 }  // namespace
 
+std::string plural(std::uint64_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count) + ' ' + std::string(count == 1 ? one : many);
+}
+
 void print_line(std::string_view line) {
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fputc('\n', stdout);

@@ -11,6 +11,9 @@ namespace muster::cli {
 /// Prints the line and a newline.
 void print_line(std::string_view line);
 
+/// Returns the count and the noun: "1 part", "2 parts".
+std::string plural(std::uint64_t count, std::string_view one, std::string_view many);
+
 /// Prints rows as aligned columns. Control characters in cells are escaped.
 class Columns {
  public:

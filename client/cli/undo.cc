@@ -13,10 +13,6 @@
 namespace muster::cli {
 namespace {
 
-std::string counted(std::uint64_t count, const std::string& one, const std::string& many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many);
-}
-
 /// Returns the step's name or, if it has none, its description.
 std::string label_of(const std::string& label, const std::string& what) {
   return label.empty() && what.empty() ? "a step without a name" : printable(label.empty() ? what : label);
@@ -98,20 +94,20 @@ std::vector<std::string> skipped_lines(const session::Undone& of, Names& names) 
 void print_text(const session::Undone& of, bool dry, Names& names) {
   const bool is_redo = of.act == session::UndoAct::redo;
   const std::string done = is_redo ? "redone" : "undone", would = dry ? "would be " : "";
-  print_line(would + done + ": " + label_of(of.label, of.what) + ", " + counted(of.done, "part", "parts"));
+  print_line(would + done + ": " + label_of(of.label, of.what) + ", " + plural(of.done, "part", "parts"));
   if (of.passed_over > 0)
-    print_line("  passed over: " + counted(of.passed_over, "newer step, of which", "newer steps, of which") +
+    print_line("  passed over: " + plural(of.passed_over, "newer step, of which", "newer steps, of which") +
                " nothing was left to " + (is_redo ? "redo" : "undo"));
   if (of.nil_references > 0)
     print_line("  " + would + "cleared: " +
-               counted(of.nil_references, "reference to an entity that does", "references to entities that do") +
+               plural(of.nil_references, "reference to an entity that does", "references to entities that do") +
                " not exist");
   if (of.other_parents > 0)
     print_line("  " + would + "put elsewhere: " +
-               counted(of.other_parents, "entity, whose parent does", "entities, whose parents do") + " not exist");
+               plural(of.other_parents, "entity, whose parent does", "entities, whose parents do") + " not exist");
   if (of.other_names > 0)
     print_line("  " + would +
-               "renamed: " + counted(of.other_names, "entity, whose name is", "entities, whose names are") + " taken");
+               "renamed: " + plural(of.other_names, "entity, whose name is", "entities, whose names are") + " taken");
   for (const std::string& line : skipped_lines(of, names)) print_line("  " + line);
 }
 

@@ -5,7 +5,7 @@
 //   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is checked
 //     edited()                      a log sees it, if a session sent it             registry/apply/edit_log.h
 //       create, set, remove ...     row by row                                      registry/storage/storage.h, hierarchy.h, names.h
-//       many rows at once           Create and Destroy of many, Reparent to another depth      registry/storage/bulk_rows.h
+//       many rows at once           Create, Destroy; Reparent to another depth      registry/storage/bulk_rows.h
 //       a tree                      Spawn                                           registry/apply/tree_rows.h
 //     begin_step(), end_step()      parked ids, and a Step that is taken back       registry/apply/steps.cc
 //

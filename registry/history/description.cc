@@ -27,11 +27,7 @@ std::string part_text(const Part& part, bool redo, const RowsNow& now) {
     case PartKind::created:
     case PartKind::destroyed: {
       std::string_view name = now.name(part.entity);
-      if (name.empty() && part.details && !part.details->snapshot.rows.empty()) {
-        const Text root = part.details->snapshot.rows.front().name;
-        for (const std::string& text : part.details->snapshot.texts)
-          if (root && text_of(text) == root) name = text;
-      }
+      if (name.empty() && part.kind == PartKind::destroyed) name = part.details->snapshot.root_name();
       return ((part.kind == PartKind::created) != redo ? "create " : "destroy ") + entity_text(part.entity, name);
     }
     case PartKind::moved: return "move " + entity;

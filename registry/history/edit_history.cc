@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "messages/batch_builder.h"
+#include "messages/step_batches.h"
 #include "registry/history/description.h"
 #include "registry/history/inverse.h"
 #include "registry/history/parked.h"
@@ -260,21 +261,21 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts 
     UndoReport& report = result.report;
     report.passed_over = nothing.passed_over;
     report.sequence = nothing.sequence;
+    const bool passes_over = report.done == 0 && !only_newest;
+    if (passes_over && nothing.passed_over++ > 0) continue;
     report.what = description(step, now());
-    if (report.done == 0) {
-      if (only_newest) return std::move(report);
-      if (nothing.passed_over++ == 0) {
-        nothing.label = std::move(report.label);
-        nothing.what = std::move(report.what);
-        nothing.skipped = std::move(report.skipped);
-      }
+    if (passes_over) {
+      nothing.label = std::move(report.label);
+      nothing.what = std::move(report.what);
+      nothing.skipped = std::move(report.skipped);
       continue;
     }
+    if (report.done == 0) return std::move(report);
     if (dry) return std::move(report);
-    muster::Step message{
-        .label = step.label, .act = act == HistoryAct::undo ? StepAct::undo : StepAct::redo, .of = step.number};
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(result.batches.data());
-    message.batches.assign(bytes, bytes + result.batches.size());
+    const muster::Step message{.batches = step_bytes(result.batches),
+                               .label = step.label,
+                               .act = act == HistoryAct::undo ? StepAct::undo : StepAct::redo,
+                               .of = step.number};
     BatchBuilder batch;
     batch.append_table(TypeTraits<muster::Step>::id, {}, encode(message));
     const Receipt receipt = registry_.host().push_batch(batch.bytes(), by);

@@ -79,13 +79,14 @@ void Inverse::field(const Part& part) {
   const std::uint32_t cleared =
       clear_references(*stored->descriptor, std::as_writable_bytes(std::span(mine)), part.offset);
   if (theirs == mine) return;
-  std::string changed(view_of(*value));
-  changed.replace(part.offset, mine.size(), mine);
-  if (step_->saved && !verify_value(bytes_of(changed), *stored->descriptor, now_.types()))
-    return skip(Skip::component_missing, part);
+  if (step_->saved) {
+    std::string changed(view_of(*value));
+    changed.replace(part.offset, mine.size(), mine);
+    if (!verify_value(bytes_of(changed), *stored->descriptor, now_.types())) return skip(Skip::component_missing, part);
+  }
   report_.nil_references += cleared;
   if (part.details) intern_all(part.details->texts);
-  overlay_.put(part.entity, part.component, bytes_of(changed));
+  overlay_.write(part.entity, part.component, part.offset, mine);
   written_ = part.entity;
   written_component_ = part.component;
   ++report_.done;
@@ -142,14 +143,7 @@ void Inverse::destroyed(const Part& part, bool last) {
   } else {
     before = before_at(details.before, part.entity);
   }
-  std::string name;
-  const Text wanted = details.snapshot.rows.front().name;
-  if (wanted)
-    for (const std::string& text : details.snapshot.texts)
-      if (text_of(text) == wanted) {
-        name = free_name(parent, text, part.entity);  // 11
-        break;
-      }
+  const std::string name = free_name(parent, details.snapshot.root_name(), part.entity);  // 11
   create_rows(details.snapshot, parent, before, name);
   if (!last) overlay_.revive(details.snapshot, parent, before, name);
   ++report_.done;

@@ -13,12 +13,8 @@ Overlay::Links Overlay::links(Entity e) const {
 }
 
 Overlay::Links& Overlay::change(Entity e) {
-  const auto [at, fresh] = links_.try_emplace(e.bits());
-  if (fresh && now_.alive(e)) {
-    const Place place = now_.place(e);
-    at->second = {true, place.parent, place.next, place.previous, now_.hierarchy().first_child(e), now_.last_child(e)};
-  }
-  return at->second;
+  if (const auto at = links_.find(e.bits()); at != links_.end()) return at->second;
+  return links_.emplace(e.bits(), links(e)).first->second;
 }
 
 bool Overlay::alive(Entity e) const {
@@ -111,6 +107,12 @@ void Overlay::rename(Entity e, std::string_view name) {
 
 void Overlay::put(Entity e, TypeId component, std::span<const std::byte> value) {
   values_[{e.bits(), component}] = std::string(view_of(value));
+}
+
+void Overlay::write(Entity e, TypeId component, std::uint32_t offset, std::string_view bytes) {
+  auto at = values_.find({e.bits(), component});
+  if (at == values_.end()) at = values_.emplace(ValueKey{e.bits(), component}, view_of(*value(e, component))).first;
+  at->second->replace(offset, bytes.size(), bytes);
 }
 
 void Overlay::remove(Entity e, TypeId component) { values_[{e.bits(), component}].reset(); }

@@ -45,6 +45,8 @@ class Overlay {
   void move(Entity e, Entity parent, Entity before);
   void rename(Entity e, std::string_view name);
   void put(Entity e, TypeId component, std::span<const std::byte> value);
+  /// Writes a part of a component that the entity has.
+  void write(Entity e, TypeId component, std::uint32_t offset, std::string_view bytes);
   void remove(Entity e, TypeId component);
   /// Destroys an entity and its subtree.
   void destroy(Entity e);

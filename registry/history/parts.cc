@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "registry/storage/text_table.h"
+
 namespace muster::history {
 
 bool Part::idle() const noexcept {
@@ -37,6 +39,12 @@ std::uint64_t Step::measure() const noexcept {
   std::uint64_t sum = sizeof *this + label.size();
   for (const Part& part : parts) sum += part.memory();
   return sum;
+}
+
+std::string_view Snapshot::root_name() const noexcept {
+  const Text name = rows.front().name;
+  const auto found = std::ranges::find(texts, name, [](std::string_view text) { return text_of(text); });
+  return name && found != texts.end() ? std::string_view(*found) : std::string_view();
 }
 
 std::string property_name(const TypeDescriptor& type, std::uint32_t offset) {

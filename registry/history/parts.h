@@ -50,6 +50,9 @@ struct Snapshot {
   std::vector<Row> rows;  ///< in pre-order: the root first, siblings in order
   std::vector<std::byte> values;
   std::vector<std::string> texts;  ///< names, and contents of `text` fields
+
+  /// Returns the root's name, or an empty string if it has none. There must be rows.
+  std::string_view root_name() const noexcept;
 };
 
 /// The members of a Part that few parts have.

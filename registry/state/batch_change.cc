@@ -123,9 +123,8 @@ class BatchChange {
       BatchChange inner(types_);
       done = inner.take(batch);
       if (!done) return;
-      const auto bytes = inner.made_.bytes();
-      const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-      made.batches.insert(made.batches.end(), first, first + bytes.size());
+      const std::vector<std::uint8_t> bytes = step_bytes(inner.made_.bytes());
+      made.batches.insert(made.batches.end(), bytes.begin(), bytes.end());
     });
     if (done) encode(made, now);
     return done;

@@ -30,15 +30,6 @@ const char* name(InputKind kind) noexcept {
   return "?";
 }
 
-const char* name(StepAct act) noexcept {
-  switch (act) {
-    case StepAct::edit: return "edit";
-    case StepAct::undo: return "undo";
-    case StepAct::redo: return "redo";
-  }
-  return "?";
-}
-
 /// Resolves the hashes of interned texts. Entities are shown only as ids.
 class Texts final : public ValueReferences {
  public:
@@ -173,7 +164,7 @@ class Lister {
     return line;
   }
   std::string step_text(const StepView& step) {
-    std::string text(name(step.act()));
+    std::string text(name_of(step.act()));
     if (!step.label().empty()) text += "  \"" + printable(step.label()) + "\"";
     std::uint32_t number = 0;
     StepBatches(step).for_each([&](const BatchView& batch) {
@@ -237,7 +228,10 @@ class Lister {
   }
 
   void step(JsonWriter& out, const StepView& step) {
-    out.open_object().member("act", name(step.act())).member("label", step.label()).member("gesture", step.gesture());
+    out.open_object()
+        .member("act", name_of(step.act()))
+        .member("label", step.label())
+        .member("gesture", step.gesture());
     out.key("batches").open_array();
     StepBatches(step).for_each([&](const BatchView& batch) {
       out.open_object();

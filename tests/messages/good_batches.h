@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "messages/step_batches.h"
 #include "schema/muster.h"
 #include "tests/messages/test_types.h"
 
@@ -46,9 +47,7 @@ inline std::vector<std::vector<std::byte>> good_batches() {
     to.append_timed(100, 5, inner.front());
     inner.append_rows(Entity{1, 1}, Make{}, Lamp{.lit = true}, Health{});
     inner.append_table(TypeTraits<Say>::id, Entity{1, 1}, table);
-    const auto nested = inner.bytes();
-    const auto* const first = reinterpret_cast<const std::uint8_t*>(nested.data());
-    const muster::Step step{.batches = {first, first + nested.size()}, .label = "paint", .gesture = 3};
+    const muster::Step step{.batches = muster::step_bytes(inner.bytes()), .label = "paint", .gesture = 3};
     to.append_table(TypeTraits<muster::Step>::id, Entity{}, muster::encode(step));
     to.for_each([&](BatchView batch) { all.emplace_back(batch.bytes().begin(), batch.bytes().end()); });
   }

@@ -26,9 +26,8 @@ struct Whole {
 };
 
 Whole whole(std::span<const std::byte> nested) {
-  const auto* const first = reinterpret_cast<const std::uint8_t*>(nested.data());
   BatchBuilder to;
-  to.append_table(TypeTraits<muster::Step>::id, {}, encode(muster::Step{.batches = {first, first + nested.size()}}));
+  to.append_table(TypeTraits<muster::Step>::id, {}, encode(muster::Step{.batches = step_bytes(nested)}));
   Whole made{{to.bytes().begin(), to.bytes().end()}, 0};
   const TableItem item = table_item(to.front(), to.front().body());
   const auto found = std::as_bytes(StepView::from(item.table).batches());
@@ -67,10 +66,8 @@ void refused(std::span<const std::byte> nested, Fault fault, std::size_t offset,
 TEST_CASE("a Step with good batches is accepted and read, wherever the table has put them") {
   const std::vector<std::byte> good = nested();
   for (std::size_t letters = 0; letters < 16; ++letters) {
-    const auto* const first = reinterpret_cast<const std::uint8_t*>(good.data());
     BatchBuilder to;
-    const muster::Step step{
-        .batches = {first, first + good.size()}, .label = std::string(letters, 'x'), .gesture = letters};
+    const muster::Step step{.batches = step_bytes(good), .label = std::string(letters, 'x'), .gesture = letters};
     to.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
     REQUIRE(verify_batch(to.bytes(), types()).has_value());
     const TableItem item = table_item(to.front(), to.front().body());

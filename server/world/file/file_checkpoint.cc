@@ -205,7 +205,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
   if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
   sink.committed();
-  history_.keep();
+  history_.committed();
   digest_ = sink.digest();
   meta_ = std::move(meta);
   left_over_ = sink.replaced();

@@ -57,7 +57,7 @@ std::expected<void, WorldError> FileHistory::read(Database& database, const File
   return {};
 }
 
-std::expected<void, WorldError> FileHistory::write(Database& database, std::span<const HistoryRow> steps,
+std::expected<void, WorldError> FileHistory::write(Database& database, std::span<const EditHistory::Saved> steps,
                                                    FileMeta& meta) {
   if (!digest_) {
     auto found = digest_of_table(database);
@@ -76,7 +76,7 @@ std::expected<void, WorldError> FileHistory::write(Database& database, std::span
     if (!prepared) return std::unexpected(std::move(prepared.error()));
     *statement = std::move(*prepared);
   }
-  for (const HistoryRow& each : steps) {
+  for (const EditHistory::Saved& each : steps) {
     const RowStamp stamp = RowStamp::of_step(each.number);
     const SqlStep found = old.bind(1, each.number).step();
     if (found == SqlStep::error) return std::unexpected(database.error(writing_history));

@@ -11,17 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "registry/history/edit_history.h"
 #include "server/world/file/database.h"
 #include "server/world/file/file_meta.h"
 #include "server/world/rows/checksum.h"
 
 namespace muster {
-
-/// A step. If `bytes` is empty, the step no longer exists.
-struct HistoryRow {
-  std::uint64_t number = 0;
-  std::vector<std::byte> bytes;
-};
 
 /// The history of one open file.
 class FileHistory {
@@ -35,10 +30,10 @@ class FileHistory {
   [[nodiscard]] std::expected<void, WorldError> read(Database& database, const FileMeta& meta, const std::string& shown,
                                                      const Take& take);
   /// Writes changed steps, and sets the values of `meta` that describe the table. Must be called
-  /// inside the caller's transaction. keep() must be called after the commit.
-  [[nodiscard]] std::expected<void, WorldError> write(Database& database, std::span<const HistoryRow> steps,
+  /// inside the caller's transaction. committed() must be called after the commit.
+  [[nodiscard]] std::expected<void, WorldError> write(Database& database, std::span<const EditHistory::Saved> steps,
                                                       FileMeta& meta);
-  void keep() noexcept { digest_ = written_; }
+  void committed() noexcept { digest_ = written_; }
   /// Must be called if another program may have changed the table. The next write() looks at all
   /// rows.
   void forget() noexcept { digest_.reset(); }

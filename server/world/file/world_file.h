@@ -50,7 +50,7 @@ struct CheckpointStamp {
   std::string code = {};  ///< code identity of the host
 
   /// Steps of the history that were added, changed, or dropped since the previous checkpoint.
-  std::span<const HistoryRow> steps = {};
+  std::span<const EditHistory::Saved> steps = {};
   /// If this value has changed, the table `types` is rewritten.
   std::uint64_t types_fingerprint = 0;
   /// The types to describe for people who read the file with SQL. This description is never read

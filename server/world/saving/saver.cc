@@ -19,8 +19,8 @@ namespace muster {
 
 /// A save that another thread is writing.
 struct Saver::Saving {
-  Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::vector<HistoryRow> changed, std::uint64_t until,
-         std::function<void(Report)> told)
+  Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::vector<EditHistory::Saved> changed,
+         std::uint64_t until, std::function<void(Report)> told)
       : registry(its),
         copied(std::move(rows)),
         types(of.types.begin(), of.types.end()),
@@ -47,7 +47,7 @@ struct Saver::Saving {
   EntityRegistry& registry;
   StateCopy copied;
   std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry owns them
-  std::vector<HistoryRow> steps;             // steps of the stamp
+  std::vector<EditHistory::Saved> steps;     // steps of the stamp
   CheckpointStamp stamp;
   std::uint64_t version;  // all rows of the copy have this or an earlier version
   std::function<void(Report)> then;
@@ -81,13 +81,6 @@ constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 std::string kibibytes(std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
-
-std::vector<HistoryRow> rows_of(std::vector<EditHistory::Saved> steps) {
-  std::vector<HistoryRow> rows;
-  rows.reserve(steps.size());
-  for (EditHistory::Saved& step : steps) rows.push_back({.number = step.number, .bytes = std::move(step.bytes)});
-  return rows;
-}
 
 std::string text_of(const JournalSize& size) {
   return "the journal has " + mebibytes(size.bytes()) + " behind the last save";
@@ -144,7 +137,8 @@ void Saver::rescue(Clock::time_point now) {
   queue_.drain();
   end_merge();
   CheckpointStamp stamp = host_.stamp();
-  const std::vector<HistoryRow> steps = host_.history ? rows_of(host_.history->all()) : std::vector<HistoryRow>();
+  const std::vector<EditHistory::Saved> steps =
+      host_.history ? host_.history->all() : std::vector<EditHistory::Saved>();
   stamp.steps = steps;
   const auto rescued = file_.rescue(stamp, [&](StateSink& sink) { registry_.save(sink); });
   rescued_ = rescued.has_value();
@@ -370,7 +364,7 @@ Saver::Report Saver::save() {
   const std::uint64_t version = registry_.host().begin_version();
   size_.save_begun();
   CheckpointStamp stamp = host_.stamp();
-  std::vector<HistoryRow> steps = take_steps();
+  std::vector<EditHistory::Saved> steps = take_steps();
   stamp.steps = steps;
   auto report = file_.save(stamp, [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
@@ -520,16 +514,12 @@ bool Saver::do_step(Saving& of) {
   return true;
 }
 
-std::vector<HistoryRow> Saver::take_steps() {
-  return host_.history ? rows_of(host_.history->take_changes()) : std::vector<HistoryRow>();
+std::vector<EditHistory::Saved> Saver::take_steps() {
+  return host_.history ? host_.history->take_changes() : std::vector<EditHistory::Saved>();
 }
 
-void Saver::put_back(std::vector<HistoryRow> steps) {
-  if (steps.empty()) return;
-  std::vector<EditHistory::Saved> changes;
-  changes.reserve(steps.size());
-  for (HistoryRow& step : steps) changes.push_back({.number = step.number, .bytes = std::move(step.bytes)});
-  host_.history->put_back(std::move(changes));
+void Saver::put_back(std::vector<EditHistory::Saved> steps) {
+  if (!steps.empty()) host_.history->put_back(std::move(steps));
 }
 
 void Saver::note_saved(std::uint64_t version) {

@@ -181,8 +181,8 @@ class Saver {
   std::string held_text() const;
   /// Returns the steps that have changed since the last save. After a failed save, they must be put
   /// back.
-  std::vector<HistoryRow> take_steps();
-  void put_back(std::vector<HistoryRow> steps);
+  std::vector<EditHistory::Saved> take_steps();
+  void put_back(std::vector<EditHistory::Saved> steps);
   void note_saved(std::uint64_t version);
   void keep_size();
   /// Writes part of a running save. Called on the writing thread.

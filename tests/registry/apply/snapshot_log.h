@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "messages/step_batches.h"
 #include "registry/apply/edit_log.h"
 #include "registry/host.h"
 
@@ -73,9 +74,7 @@ class SnapshotLog : public muster::EditLog {
 /// A Step with these batches.
 inline muster::Step step_of(muster::BatchBuilder& batches, std::string label = {},
                             muster::StepAct act = muster::StepAct::edit) {
-  const auto bytes = batches.bytes();
-  const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return {.batches = {first, first + bytes.size()}, .label = std::move(label), .act = act};
+  return {.batches = muster::step_bytes(batches.bytes()), .label = std::move(label), .act = act};
 }
 /// Pushes a Step as the session 1 of user 10 does.
 inline muster::Receipt push_step(muster::EntityRegistry& registry, const muster::Step& step) {

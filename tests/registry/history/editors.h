@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "messages/step_batches.h"
 #include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "registry/templates/template_tree.h"
@@ -121,10 +122,7 @@ struct Editors {
     return push(user, batch);
   }
   Receipt step(std::uint64_t user, BatchBuilder& edits, std::uint64_t gesture = 0, std::string label = {}) {
-    muster::Step step{.batches = {}, .label = std::move(label), .gesture = gesture};
-    const auto bytes = edits.bytes();
-    step.batches.assign(reinterpret_cast<const std::uint8_t*>(bytes.data()),
-                        reinterpret_cast<const std::uint8_t*>(bytes.data()) + bytes.size());
+    const muster::Step step{.batches = step_bytes(edits.bytes()), .label = std::move(label), .gesture = gesture};
     BatchBuilder batch;
     batch.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
     return push(user, batch);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "messages/step_batches.h"
 #include "registry/host.h"
 #include "registry/templates/template_tree.h"
 #include "server/edits/edit_cost.h"
@@ -42,9 +43,7 @@ struct Court {
       write(*this, inside);
       inside.seal();
     }
-    const auto bytes = inside.bytes();
-    const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    session::append(batch, Step{.batches = {first, first + bytes.size()}});
+    session::append(batch, Step{.batches = step_bytes(inside.bytes())});
     return EditJudge(registry, limits).judge(from, batch.front());
   }
   void allowed(const std::vector<Write>& parts) {

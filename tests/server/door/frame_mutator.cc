@@ -1,4 +1,5 @@
 #include "tests/server/door/frame_mutator.h"
+#include "messages/step_batches.h"
 
 #include <algorithm>
 #include <cstring>
@@ -157,9 +158,7 @@ void FrameMutator::step(BatchBuilder& out, const Targets& targets) {
   BatchBuilder inside;
   for (std::uint32_t i = 1 + below(4); i > 0; --i)
     chance(70) ? structure_message(inside, targets) : world_message(inside, targets);
-  const auto bytes = inside.bytes();
-  const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  const Step step{.batches = {first, first + bytes.size()},
+  const Step step{.batches = step_bytes(inside.bytes()),
                   .label = std::string(below(5), 'x'),
                   .gesture = below(3),
                   .act = static_cast<StepAct>(chance(95) ? 0 : below(4))};

@@ -1,5 +1,6 @@
 // The journal as people and programs read it.
 #include "server/file_program/journal_text.h"
+#include "messages/step_batches.h"
 
 #include <catch2/catch.hpp>
 #include <vector>
@@ -106,10 +107,8 @@ TEST_CASE("a step is told with its name and what its batches do, and an undo wit
     BatchBuilder inner, batch;
     inner.append_rows(target, Set{}, game::Health{.value = 60});
     inner.append(registry.find_path("/tower"), Destroy{});
-    const auto* const bytes = reinterpret_cast<const std::uint8_t*>(inner.bytes().data());
-    Step step{.label = "Make room"};
-    step.batches.assign(bytes, bytes + inner.bytes().size());
-    batch.append_table(TypeTraits<Step>::id, {}, encode(step));
+    batch.append_table(TypeTraits<Step>::id, {},
+                       encode(Step{.batches = step_bytes(inner.bytes()), .label = "Make room"}));
     REQUIRE(registry.host().push_batch(batch.bytes(), {.session = 5, .user = 2, .request = 1}).refused == 0);
     REQUIRE(made.world.history().apply(HistoryAct::undo, {.session = 5, .user = 2}, Conflicts::skip, false).done == 2);
     made.edit();

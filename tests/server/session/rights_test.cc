@@ -11,10 +11,12 @@
 #include "server/session/judge.h"
 #include "tests/server/live_world.h"
 #include "tests/server/rights.h"
+#include "tests/server/session/rights_types.h"
 
 namespace rights_test {
 
 using namespace muster;
+using test::types;
 
 namespace {
 
@@ -25,16 +27,6 @@ constexpr std::array data{TypeTraits<rights::NoneData>::id, TypeTraits<rights::V
 constexpr std::array orders{TypeTraits<rights::NoneOrder>::id, TypeTraits<rights::ViewOrder>::id,
                             TypeTraits<rights::EditOrder>::id, TypeTraits<rights::ControlOrder>::id,
                             TypeTraits<rights::AdminOrder>::id};
-
-const TypeTable& types() {
-  static const TypeTable& made = [] -> const TypeTable& {
-    static TypeTable table;
-    REQUIRE(table.add<rights::EditData>());
-    REQUIRE(table.add<session::Hello>());
-    return table;
-  }();
-  return made;
-}
 
 bool suffices(session::Role role, RemoteRight right) { return right != RemoteRight::none && role >= right; }
 bool may(session::Role role, const TypeDescriptor& message, TypeId other) {

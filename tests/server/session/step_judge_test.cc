@@ -5,34 +5,25 @@
 #include <vector>
 
 #include "messages/batch_builder.h"
+#include "messages/step_batches.h"
 #include "server/session/judge.h"
 #include "tests/server/rights.h"
+#include "tests/server/session/rights_types.h"
 
 namespace step_judge_test {
 
 using namespace muster;
+using test::types;
 
 namespace {
 
-const TypeTable& types() {
-  static const TypeTable& made = [] -> const TypeTable& {
-    static TypeTable table;
-    REQUIRE(table.add<rights::EditData>());
-    REQUIRE(table.add<session::Hello>());
-    return table;
-  }();
-  return made;
-}
-
 Step step_of(BatchBuilder& batches, StepAct act = StepAct::edit) {
-  const auto bytes = batches.bytes();
-  const auto* const first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return {.batches = {first, first + bytes.size()}, .act = act};
+  return {.batches = step_bytes(batches.bytes()), .act = act};
 }
 std::expected<Judged, session::Fault> judged(BatchBuilder& batch, session::Role role) {
   return judge(batch.bytes(), types(), {role}, {.values = true});
 }
-/// What judge() says of a Step with these batches.
+/// Judges a Step with these batches.
 std::expected<Judged, session::Fault> judged_inside(BatchBuilder& batches, session::Role role) {
   BatchBuilder batch;
   session::append(batch, step_of(batches));

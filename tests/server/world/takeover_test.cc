@@ -161,7 +161,7 @@ TEST_CASE("a disk that fails at any operation leaves a world of format 2 as it w
     write_world(path);
     Contents all;
     Rows rows;
-    const std::vector<HistoryRow> steps{{.number = 1, .bytes = Bytes(100)}};
+    const std::vector<EditHistory::Saved> steps{{.number = 1, .bytes = Bytes(100)}};
     {
       auto file = WorldFile::open(path, {.vfs = disk.name()});
       all = load_all(*file).value();

@@ -308,7 +308,7 @@ TEST_CASE("steps that are not understood are dropped with a warning, and the wor
     EntityRegistry registry;
     const Handlers handlers = install(registry);
     (void)registry.create("orc", game::Health{.value = 10}).or_stop();
-    const std::vector<HistoryRow> steps{{.number = 1, .bytes = Bytes(3)}, {.number = 2, .bytes = Bytes(3)}};
+    const std::vector<EditHistory::Saved> steps{{.number = 1, .bytes = Bytes(3)}, {.number = 2, .bytes = Bytes(3)}};
     REQUIRE(
         file->save({.sequence = registry.sequence(), .steps = steps}, [&](StateSink& sink) { registry.save(sink); }));
   }
