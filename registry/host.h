@@ -91,6 +91,9 @@ class RegistryReader {
 
   /// Creates an empty state for this registry, with the cascade limits from its options.
   RegistryState make_state() const;
+  /// Returns how many times the state has been replaced, by a load or by swap_state(). Code that
+  /// keeps numbers of archetypes or positions of texts must forget them if the count has changed.
+  std::uint64_t swaps() const noexcept;
 
  private:
   const EntityRegistry& read_;
@@ -197,6 +200,8 @@ class RegistryHost : public RegistryReader {
   /// manager, and nothing has changed. The time depends on the number of archetypes and handlers,
   /// not on the number of rows, unless a preserver reads the rows.
   [[nodiscard]] std::expected<void, StateError> swap_state(RegistryState& other);
+  /// Like EntityRegistry::load(), but the registry may have been in use, and its sequence goes on.
+  [[nodiscard]] std::expected<LoadReport, StateError> restore(StateSource& source);
   /// Starts a new version. Later changes receive a version greater than the one returned.
   std::uint64_t begin_version() noexcept { return registry_.core_.state.storage.begin_version(); }
   /// Adds a preserver, which is called before columns change, so that it can read earlier values.
@@ -209,7 +214,10 @@ class RegistryHost : public RegistryReader {
   }
 
  private:
+  friend class EntityRegistry;
+
   void forget_runtime_type(TypeId type);
+  std::expected<LoadReport, StateError> load_from(StateSource& source, std::uint64_t sequence_min);
 
   EntityRegistry& registry_;
 };

@@ -82,6 +82,7 @@ struct EntityRegistry::Impl {
   /// exchanged. Caches that compare the stamp(), chunk_changes(), structure(), or version() of the
   /// Storage do not have to be cleared, because the exchange has changed these numbers.
   void forget_contents();
+  std::uint64_t swaps = 0;  // how often that was done
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h
 };

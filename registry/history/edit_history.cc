@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "messages/batch_builder.h"
+#include "messages/require.h"
 #include "messages/step_batches.h"
 #include "registry/history/description.h"
 #include "registry/history/inverse.h"
@@ -337,6 +338,26 @@ EditHistory::EditHistory(EntityRegistry& registry, std::uint64_t bytes_max)
   registry.host().set_edit_log(this);
 }
 
+void EditHistory::begin_run() {
+  require(!level_, "EditHistory::begin_run: a run is on");
+  impl_->close();
+  level_ = std::exchange(impl_, std::make_unique<Impl>(impl_->registry_, impl_->bytes_max_));
+  // The ids that only the level's steps can revive stay parked.
+  impl_->look_for_parked_ = false;
+  // Whoever compares versions must see that the stacks are other ones.
+  for (const auto& [user, of] : level_->users_) impl_->users_[user].version = of.version + 1;
+}
+
+void EditHistory::end_run() {
+  require(level_ != nullptr, "EditHistory::end_run: there is no run");
+  impl_->close();
+  for (const auto& [user, of] : impl_->users_) {
+    Impl::Stacks& own = level_->users_[user];
+    own.version = std::max(own.version, of.version) + 1;
+  }
+  impl_ = std::exchange(level_, nullptr);
+}
+
 EditHistory::~EditHistory() { impl_->registry_.host().set_edit_log(nullptr); }
 
 UndoReport EditHistory::apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest) {
@@ -402,6 +423,7 @@ void EditHistory::put_back(std::vector<Saved> changes) {
 std::expected<void, std::string> EditHistory::load(std::span<const Saved> steps) {
   clear();
   impl_->changed_.clear();
+  impl_->look_for_parked_ = level_ == nullptr;
   std::uint64_t previous = 0;
   const auto refuse = [&](std::string why) {
     clear();

@@ -122,6 +122,15 @@ class EditHistory final : public EditLog {
   std::expected<void, std::string> load(std::span<const Saved> steps);
   void clear();
 
+  // --- runs ---
+
+  /// Puts the steps of the level aside, and starts an empty history of a run. Must not be called
+  /// during a run. Later calls of the functions above concern the run alone.
+  void begin_run();
+  /// Drops the steps of the run, and continues with those of the level. The caller has given the
+  /// registry the state that it had at begin_run().
+  void end_run();
+
   // --- EditLog ---
 
   void before(const Edit& edit) override;
@@ -133,6 +142,7 @@ class EditHistory final : public EditLog {
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Impl> level_;  // during a run
 };
 
 }  // namespace muster

@@ -28,6 +28,7 @@
 //   pending in the state whose queue contains the requests.
 // - A load or a swap is not an input, so sinks are not called. A host that records inputs must
 //   begin again with a new checkpoint.
+#include <algorithm>
 #include <utility>
 
 #include "messages/require.h"
@@ -49,6 +50,8 @@ void EntityRegistry::Impl::forget_contents() {
   delivery.number_messages(state.sequence);
 }
 
+std::uint64_t RegistryReader::swaps() const noexcept { return read_.impl_->swaps; }
+
 RegistryState RegistryReader::make_state() const {
   RegistryState made(read_.core_.state.storage.types(), read_.impl_->options.segment_bytes);
   made.bounds = read_.impl_->own_bounds;
@@ -66,12 +69,19 @@ std::expected<void, StateError> RegistryHost::swap_state(RegistryState& other) {
   if (const bool causes = r.cascade.causes(); causes != other.cascade.causes()) other.cascade.set_causes(causes);
   r.state.swap(other);
   r.forget_contents();
+  ++r.swaps;
   return {};
 }
 
-std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) {
-  check_outside();
-  Impl& r = *impl_;
+std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) { return host().load_from(source, 0); }
+
+std::expected<LoadReport, StateError> RegistryHost::restore(StateSource& source) {
+  return load_from(source, registry_.sequence());
+}
+
+std::expected<LoadReport, StateError> RegistryHost::load_from(StateSource& source, std::uint64_t sequence_min) {
+  registry_.check_outside();
+  EntityRegistry::Impl& r = *registry_.impl_;
   // Declared before the state so that it is destroyed after the state, whose archetypes use these
   // types.
   struct Learned {
@@ -82,16 +92,17 @@ std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) 
       if (!stays) types.take_back(before);
     }
   } learned{r.types};
-  RegistryState aside = host().make_state();
+  RegistryState aside = make_state();
   aside.storage.restore_version(r.storage.version() + 1);
   auto report = read_state(
       source, aside, {.types = r.types, .conversions = &r.conversions, .insist_on_bounds = r.options.insist_on_bounds});
   if (!report) return report;
-  if (auto swapped = host().swap_state(aside); !swapped) return std::unexpected(std::move(swapped.error()));
+  aside.sequence = std::max<std::uint64_t>(aside.sequence, sequence_min);
+  if (auto swapped = swap_state(aside); !swapped) return std::unexpected(std::move(swapped.error()));
   try {
     r.call_restorers(0);
   } catch (...) {
-    require(host().swap_state(aside).has_value(), "EntityRegistry::load: a manager rejected the state it had saved");
+    require(swap_state(aside).has_value(), "EntityRegistry::load: a manager rejected the state it had saved");
     throw;
   }
   learned.stays = true;

@@ -30,6 +30,13 @@ class FlushVisitor {
   /// Called when no handler is running. The implementation may read the registry, save it, and push
   /// messages to it.
   virtual void after_flush(EntityRegistry& registry) = 0;
+  /// Called before World::play saves the level. The implementation may push messages, for example
+  /// to return ids that it has been granted.
+  virtual void epoch_ends() {}
+  /// Called when a new epoch has begun (World::epoch), between inputs. If `replaced` is true, the
+  /// registry has returned to an earlier state, in which later grants and timers do not exist. The
+  /// implementation must not push messages.
+  virtual void epoch_began(bool replaced) { (void)replaced; }
 };
 
 }  // namespace muster

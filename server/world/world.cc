@@ -1,4 +1,4 @@
-#include "server/world/world.h"
+#include "server/world/world_impl.h"
 #include "registry/delivery/thread_pool.h"
 
 #include <algorithm>
@@ -35,9 +35,8 @@
 namespace muster {
 namespace {
 
-using Clock = Wake::Clock;
-
 /// Returns the earlier of two times. An empty value means never.
+using Clock = Wake::Clock;
 std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std::optional<Clock::time_point> b) {
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
@@ -99,139 +98,55 @@ std::string not_as_saved(const LoadReport& report) {
 
 }  // namespace
 
-struct World::Impl {
-  std::atomic<bool> stopped{false};
-  static_assert(std::atomic<bool>::is_always_lock_free);  // signal handlers call stop()
-  std::shared_ptr<Wake> wake = std::make_shared<Wake>();  // shared with code on other threads
-  std::unique_ptr<StopSignals> signals;                   // null unless the option is set
+World::Impl::Impl(const std::string& path, WorldOptions given)
+    : signals(given.stop_on_signals ? std::make_unique<StopSignals>(stopped, *wake) : nullptr),
+      file(open_file(path, given)),
+      options(std::move(given)),
+      pool(make_pool(options)),
+      registry(registry_options(options)),
+      history(registry, options.history_bytes),
+      pacer(options.hz),
+      saver(file, registry,
+            {.stamp = [this] { return stamp(); },
+             .wake = [wake = wake] { wake->signal(); },
+             .durability = options.durability,
+             .epoch = epoch,
+             .mark = &mark,
+             .history = &history,
+             .autosave = options.autosave,
+             .journal_bytes_max = options.journal_bytes_max,
+             .preserved_bytes_max = options.preserved_bytes_max,
+             .disk_lags = options.disk_lags,
+             .waiting_bytes_max = options.waiting_bytes_max,
+             .warn = options.on_warning,
+             .fail = options.on_failure ? options.on_failure : options.on_warning}) {}
 
-  // The order of these members ensures that the file, with its lock, is destroyed after its users,
-  // and that handlers are destroyed before the registry.
-  WorldFile file;
-  WorldOptions options;
-  const std::uint64_t epoch = random_id();
-  WorkMark mark;
-  // Null if there is one worker or if the host has its own executor.
-  std::unique_ptr<ThreadPool> pool;
-  EntityRegistry registry;
-  EditHistory history;  // the registry's edit log
-  Handlers handlers;
-  std::vector<FlushVisitor*> visitors;
-  LoadReport load_report;
-  RecoveryReport recovery;
-  std::vector<std::vector<std::byte>> saved_schemas;  // kept until the journal has been read
+void World::Impl::flush() {
+  saver.look();
+  // The grants are not returned while loading, because sinks must see the resulting inputs, and
+  // the host adds its sinks only after the world has been opened.
+  for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
+  for (FlushVisitor* visitor : visitors) visitor->before_flush();
+  registry.flush();
+  if (stands.empty()) {
+    history.release_ids();
+    mark.end(registry.sequence(), tick);
+  }
+  for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
+  const bool was_new = !saver.is_saving() && file.is_new();
+  saver.write_due(Clock::now());
+  if (was_new) begin_marking();
+}
 
-  // Grants to sessions and threads that existed before the world was loaded.
-  std::vector<std::pair<Entity, std::uint32_t>> left_grants;
-
-  std::uint64_t tick = 0;
-  Pacer pacer;
-  Polling polling;
-  HostCalls calls;
-  bool ended = false;  // true if the inbox has been taken for the last time
-  TimeCounts tick_times;
-  std::uint64_t code_mark = 0;  // identifies the code and the installed handlers
-  std::string stands;           // the reason why the world is stopped, or empty
-  std::uint64_t stands_before = 0;
-  std::optional<std::uint64_t> tick_begun_ns;  // processor time
-
-  // True if the registry's clock is left running. Used only without hz.
-  bool timers_wait = false;
-  Saver saver;                       // once the world is open, only the saver uses the file
-  std::optional<Watchdog> watchdog;  // observes the registry; may have no value
-
-  Impl(const std::string& path, WorldOptions given)
-      : signals(given.stop_on_signals ? std::make_unique<StopSignals>(stopped, *wake) : nullptr),
-        file(open_file(path, given)),
-        options(std::move(given)),
-        pool(make_pool(options)),
-        registry(registry_options(options)),
-        history(registry, options.history_bytes),
-        pacer(options.hz),
-        saver(file, registry,
-              {.stamp = [this] { return stamp(); },
-               .wake = [wake = wake] { wake->signal(); },
-               .durability = options.durability,
-               .epoch = epoch,
-               .mark = &mark,
-               .history = &history,
-               .autosave = options.autosave,
-               .journal_bytes_max = options.journal_bytes_max,
-               .preserved_bytes_max = options.preserved_bytes_max,
-               .disk_lags = options.disk_lags,
-               .waiting_bytes_max = options.waiting_bytes_max,
-               .warn = options.on_warning,
-               .fail = options.on_failure ? options.on_failure : options.on_warning}) {}
-
-  CheckpointStamp stamp() const {
-    return {.sequence = registry.sequence(),
-            .tick = tick,
-            .code = options.code,
-            .types_fingerprint = registry.types().fingerprint(),
-            .types = registry.types().types(),
-            .only_if_changed = true};
+bool World::Impl::sleep(std::optional<Clock::time_point> until) {
+  for (;;) {
+    const auto look = saver.next_look();
+    const bool woken = wake->wait(earlier(until, look));
+    const Clock::time_point now = Clock::now();
+    if (woken || !look || (until && now >= *until)) return woken;
+    saver.look_at_file(now);
   }
-  /// Reads the history from the file.
-  void read_history();
-  void recover();
-  /// Starts marking inputs as they are handled, if the world has a file.
-  void begin_marking() {
-    if (!mark.is_open() && !file.is_new()) mark.open(file.real_path(), file.meta().world, code_mark);
-  }
-  std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
-  /// Describes the input that was being handled, as far as the marks show.
-  std::string marked(const WorkSuspect& at) const;
-  /// Returns true if the clock will create this input again, even without a journal.
-  bool comes_again(const WorkSuspect& at) const;
-  /// Describes timed messages that are due in this input, and explains how to cancel them. Returns
-  /// an empty string if there are none.
-  std::string due_in(const WorkSuspect& at) const;
-  void stop_before(const WorkSuspect& at);
-  /// Returns the length of a tick in whole ns of the registry's clock. Lengths vary so that the sum
-  /// of all ticks is exact.
-  std::uint64_t tick_ns(std::uint64_t number) const {
-    const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
-    return static_cast<std::uint64_t>(end(number) - end(number - 1));
-  }
-  void flush() {
-    saver.look();
-    // The grants are not returned while loading, because sinks must see the resulting inputs, and
-    // the host adds its sinks only after the world has been opened.
-    for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
-    for (FlushVisitor* visitor : visitors) visitor->before_flush();
-    registry.flush();
-    if (stands.empty()) {
-      history.release_ids();
-      mark.end(registry.sequence(), tick);
-    }
-    for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
-    const bool was_new = !saver.is_saving() && file.is_new();
-    saver.write_due(Clock::now());
-    if (was_new) begin_marking();
-  }
-  /// Performs a flush. Returns false if the inbox was taken for the last time.
-  bool flush_and_go_on() {
-    flush();
-    ended = stopped.load(std::memory_order_acquire);
-    return !ended;
-  }
-  Frame next_tick_frame();
-  void run_until_stopped();
-  Frame poll(std::optional<std::chrono::duration<double, std::nano>> elapsed);
-  /// Makes a tick, and advances the clock by the frame's time.
-  Frame make_tick(std::uint64_t ns, float dt, std::uint64_t late_ns);
-  /// Sleeps until `until`, and periodically checks the file. Returns true if the thread is woken
-  /// earlier.
-  bool sleep(std::optional<Clock::time_point> until) {
-    for (;;) {
-      const auto look = saver.next_look();
-      const bool woken = wake->wait(earlier(until, look));
-      const Clock::time_point now = Clock::now();
-      if (woken || !look || (until && now >= *until)) return woken;
-      saver.look_at_file(now);
-    }
-  }
-};
+}
 
 World::World(std::string path, const Install& install, WorldOptions options, std::uint32_t arithmetic) {
   const auto refuse = [&](WorldErrorCode code, const std::string& detail) -> void {
@@ -281,6 +196,11 @@ World::World(std::string path, const Install& install, WorldOptions options, std
         warn(sentence);
   }
   if (impl_->stands.empty()) impl_->saver.opened();
+  if (impl_->options.level) {
+    (void)impl_->pacer.set({.paused = true}, Impl::Clock::now());
+    if (impl_->run)
+      if (auto ended = impl_->stop_playing(); !ended) throw WorldError(std::move(ended.error()));
+  }
   impl_->registry.host().inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
 
@@ -315,7 +235,7 @@ void World::set_code(std::string code) {
   if (impl_->stands.empty()) impl_->mark.set_code(impl_->marked_code());
 }
 std::string World::id() const { return impl_->file.meta().world; }
-std::uint64_t World::epoch() const noexcept { return impl_->epoch; }
+std::uint64_t World::epoch() const noexcept { return impl_->epoch.load(std::memory_order_acquire); }
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
 std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
 std::uint64_t World::journal_bytes() const noexcept { return impl_->saver.journal_bytes(); }
@@ -401,16 +321,31 @@ void World::Impl::read_history() {
     registry.host().set_edit_log(nullptr);
     return;
   }
-  std::vector<EditHistory::Saved> steps;
+  run_steps = file.meta().run_steps;
+  const auto is_of_run = [&](std::uint64_t number) {
+    return run_steps && number >= run_steps->first && (run_steps->last == 0 || number <= run_steps->last);
+  };
+  std::vector<EditHistory::Saved> steps, of_run;
   auto read = file.steps([&](std::uint64_t number, std::span<const std::byte> bytes) {
-    steps.push_back({.number = number, .bytes = {bytes.begin(), bytes.end()}});
+    (is_of_run(number) ? of_run : steps).push_back({.number = number, .bytes = {bytes.begin(), bytes.end()}});
   });
   if (!read) throw WorldError(std::move(read.error()));
-  const auto loaded = history.load(steps);
-  if (loaded) return;
-  if (options.on_warning) options.on_warning("the history cannot be read, and is empty now: " + loaded.error());
-  for (EditHistory::Saved& step : steps) step.bytes.clear();
-  history.put_back(std::move(steps));
+  const auto load = [&](std::vector<EditHistory::Saved>& saved) {
+    const auto loaded = history.load(saved);
+    if (loaded) return;
+    if (options.on_warning) options.on_warning("the history cannot be read, and is empty now: " + loaded.error());
+    for (EditHistory::Saved& step : saved) step.bytes.clear();
+    history.put_back(std::move(saved));
+  };
+  load(steps);
+  if (const std::optional<FileLevel>& level = file.meta().level) {
+    run = Run{.sequence = level->sequence, .tick = level->tick};
+    level_pace.paused = options.level;
+    history.begin_run();
+    load(of_run);
+  } else {
+    for (const EditHistory::Saved& step : of_run) last_run.push_back(step.number);
+  }
 }
 
 void World::Impl::recover() {

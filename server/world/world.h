@@ -14,6 +14,7 @@
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "registry/entity_registry.h"
@@ -40,6 +41,9 @@ struct WorldOptions {
   /// may use this option; a signal stops all of them.
   bool stop_on_signals = false;
   OpenMode open = OpenMode::open_or_create;
+  /// If true, the world is opened as a level: a run that was on is ended (World::stop_playing), and
+  /// the clock is paused until play() or set_pace(). Otherwise, a run that was on continues.
+  bool level = false;
   /// Identity of code outside the running program that affects handlers. Stored with every
   /// checkpoint and journal group; see code_identity().
   std::string code = {};
@@ -94,6 +98,12 @@ struct WorldOptions {
   RegistryOptions registry = {};
   /// Number of threads for passes, including the world thread. 0 means one per processor.
   std::uint32_t workers = 1;
+};
+
+/// Describes the level to which a run will return.
+struct Run {
+  std::uint64_t sequence = 0;  ///< sequence number of the last input in the level
+  std::uint64_t tick = 0;      ///< the level's tick
 };
 
 /// Describes a tick. Converts to false if there was no tick, for instance after stop().
@@ -217,8 +227,25 @@ class World {
   [[nodiscard]] bool begin_save(Saved then);
   /// Like try_save, but throws WorldError on failure.
   CheckpointReport save();
-  /// Returns the epoch, a random nonzero number that was drawn when this world was opened. Within
-  /// an epoch, each sequence number identifies one input. Inputs that were not durable when the
+  /// Begins a run: saves the world, and keeps the saved state as the level to which stop_playing()
+  /// returns. Saves of the run do not change the level, and neither does a crash. The run has a
+  /// history of its own. Starts the clock if it is paused. Begins a new epoch. Fails if a run is on,
+  /// if the world is stopped, or if it cannot be saved; then there is no run, but the epoch may be
+  /// a new one. Must be called between inputs, but not by a FlushVisitor.
+  [[nodiscard]] std::expected<void, WorldError> play();
+  /// Ends the run: the registry, the tick, the history, and the pace of the clock return to those of
+  /// the level, except that the sequence goes on. Handlers and sinks stay, and restore hooks are
+  /// called as after EntityRegistry::load(). Messages that were posted in the run are dropped.
+  /// Begins a new epoch. Fails without any effect if no run is on or if the level cannot be read.
+  /// If only saving fails, the run has ended, but the file contains it until a later save succeeds.
+  /// May be called on a stopped world (stopped()), which then continues. Must be called between
+  /// inputs, but not by a FlushVisitor.
+  [[nodiscard]] std::expected<void, WorldError> stop_playing();
+  /// Returns the level of the current run, or nothing if no run is on. Must be called on the world
+  /// thread.
+  std::optional<Run> run() const noexcept;
+  /// Returns the epoch, a random nonzero number that was drawn when this world was opened, or by
+  /// play() or stop_playing(). Within an epoch, each sequence number identifies one input. Inputs that were not durable when the
   /// previous process ended are lost, and their sequence numbers now identify other inputs. May be
   /// called on any thread.
   std::uint64_t epoch() const noexcept;

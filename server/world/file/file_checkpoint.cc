@@ -121,6 +121,29 @@ std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<
   return settle();
 }
 
+std::expected<void, WorldError> WorldFile::know_level() {
+  auto statement = database_->prepare(
+      "SELECT id, section, key, column_, checkpoint, checksum, length(bytes) FROM state "
+      "ORDER BY section, key, column_, checkpoint DESC",
+      doing);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  std::optional<StateKey> last;
+  SqlStep step;
+  while ((step = statement->step()) == SqlStep::row) {
+    const StateKey key{static_cast<StateSection>(statement->integer(1)), statement->integer(2),
+                       static_cast<std::uint32_t>(statement->integer(3))};
+    if (std::exchange(last, key) == key || statement->is_null(6)) continue;
+    const KeptRow kept{.id = static_cast<std::int64_t>(statement->integer(0)),
+                       .checkpoint = statement->integer(4),
+                       .checksum = statement->integer(5),
+                       .length = statement->integer(6)};
+    rows_.put(key, kept);
+    digest_.add(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
+  }
+  if (step == SqlStep::error) return std::unexpected(database_->error(doing));
+  return {};
+}
+
 std::expected<bool, WorldError> WorldFile::is_foreign() {
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
@@ -152,9 +175,13 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     rows_.clear();
     digest_ = {};
     left_over_.clear();
+    level_rows_.clear();
     history_.forget();
-    if (auto emptied = database_->run("DELETE FROM state", doing); !emptied)
+    const std::string empty = "DELETE FROM state WHERE checkpoint > " + std::to_string(kept_level(stamp));
+    if (auto emptied = database_->run(empty.c_str(), doing); !emptied)
       return std::unexpected(std::move(emptied.error()));
+    if (kept_level(stamp) != 0)
+      if (auto known = know_level(); !known) return std::unexpected(std::move(known.error()));
   }
   if (is_older())
     if (auto made = make_format_3(*database_); !made) return std::unexpected(std::move(made.error()));
@@ -162,7 +189,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   const bool had_nothing_to_remove = left_over_.empty();
   if (auto removed = remove_left_over(all); !removed) return std::unexpected(std::move(removed.error()));
   FileMeta meta = next_meta(stamp);
-  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, shown_);
+  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, kept_level(stamp), shown_);
   save(sink);
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
@@ -182,7 +209,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
 
 bool WorldFile::is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const {
   return stamp.only_if_changed && meta_.checkpoint > 0 && stamp.sequence == meta_.sequence &&
-         stamp.tick == meta_.tick && contained.group == meta_.group && !journal_.has_past() && stamp.steps.empty() &&
+         stamp.tick == meta_.tick && stamp.level == LevelAct::none && contained.group == meta_.group && !journal_.has_past() && stamp.steps.empty() &&
          sink.counts().rows_written == 0 && sink.counts().rows_removed == 0;
 }
 
@@ -198,6 +225,14 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   meta.digest = sink.digest().text();
   meta.group = contained.group;
   meta.chain = contained.checksum;
+  if (stamp.level == LevelAct::drop) meta.level.reset();
+  if (stamp.level == LevelAct::keep)
+    meta.level = {.checkpoint = meta.checkpoint,
+                  .sequence = meta.sequence,
+                  .tick = meta.tick,
+                  .rows = meta.rows,
+                  .digest = meta.digest};
+  if (stamp.run_steps) meta.run_steps = stamp.run_steps;
   if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));
   if (auto written = history_.write(*database_, stamp.steps, meta); !written)
@@ -208,7 +243,13 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   history_.committed();
   digest_ = sink.digest();
   meta_ = std::move(meta);
+  const std::vector<std::int64_t> of_level = sink.of_level();
+  level_rows_.insert(level_rows_.end(), of_level.begin(), of_level.end());
   left_over_ = sink.replaced();
+  // Rows of a level that has been dropped lie below the other rows, so they must be removed first.
+  if (!meta_.level && !level_rows_.empty())
+    left_over_.insert(left_over_.begin(), level_rows_.begin(), level_rows_.end());
+  if (!meta_.level) level_rows_.clear();
   journal_.saved(contained, meta_.sequence);
   if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
   set_mark(journal_.end().group);
@@ -287,7 +328,8 @@ std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slic
       wrote(slice.merges);
       return SaveStep{};
     }
-    now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside, shown_);
+    now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside,
+                     kept_level(*now.stamp), shown_);
   }
   FileSink& sink = *now.sink;
   const std::uint64_t before = sink.counts().bytes_written;

@@ -42,11 +42,33 @@ Values values_of(const FileMeta& meta, std::uint32_t format) {
     values["steps"] = std::to_string(meta.steps);
     values["history"] = meta.history;
   }
+  if (meta.level) {
+    values["level"] = std::to_string(meta.level->checkpoint);
+    values["level_sequence"] = std::to_string(meta.level->sequence);
+    values["level_tick"] = std::to_string(meta.level->tick);
+    values["level_rows"] = std::to_string(meta.level->rows);
+    values["level_digest"] = meta.level->digest;
+  }
+  if (meta.run_steps) {
+    values["run_first"] = std::to_string(meta.run_steps->first);
+    values["run_last"] = std::to_string(meta.run_steps->last);
+  }
   values["checksum"] = checksum_of(values);
   return values;
 }
 
 }  // namespace
+
+FileMeta FileMeta::of_level() const {
+  FileMeta of = *this;
+  of.checkpoint = level->checkpoint;
+  of.sequence = level->sequence;
+  of.tick = level->tick;
+  of.rows = level->rows;
+  of.digest = level->digest;
+  of.level.reset();
+  return of;
+}
 
 std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format, const std::string& shown) {
   constexpr const char* doing = "reading the meta table";
@@ -82,12 +104,27 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
       {"checkpoint", &meta.checkpoint}, {"sequence", &meta.sequence}, {"tick", &meta.tick}, {"rows", &meta.rows},
       {"group", &meta.group},           {"journal", &meta.chain, 16}};
   if (format > 2) numbers.push_back({"steps", &meta.steps});
+  if (values.contains("level")) {
+    FileLevel& level = meta.level.emplace();
+    level.digest = values["level_digest"];
+    for (const auto& [name, value] : {std::pair("level", &level.checkpoint), std::pair("level_sequence", &level.sequence),
+                                      std::pair("level_tick", &level.tick), std::pair("level_rows", &level.rows)})
+      numbers.push_back({name, value});
+  }
+  if (values.contains("run_first")) {
+    RunSteps& run = meta.run_steps.emplace();
+    numbers.push_back({"run_first", &run.first});
+    numbers.push_back({"run_last", &run.last});
+  }
   for (const auto& [name, number, base] : numbers) {
     const std::string& text = values[name];
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *number, base);
     if (error != std::errc() || end != text.data() + text.size())
       return damaged("'" + std::string(name) + "' is not a number: '" + text + "'");
   }
+  if (meta.level && (meta.level->checkpoint == 0 || meta.level->checkpoint > meta.checkpoint))
+    return damaged("the level is checkpoint " + std::to_string(meta.level->checkpoint) + ", but the newest is " +
+                   std::to_string(meta.checkpoint));
   return meta;
 }
 

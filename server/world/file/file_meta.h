@@ -6,11 +6,26 @@
 #include <cstdint>
 #include <expected>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "server/world/file/database.h"
 
 namespace muster {
+
+/// The checkpoint to which the world returns when its run ends. Its rows stay in the file while the
+/// run is on.
+struct FileLevel {
+  std::uint64_t checkpoint = 0, sequence = 0, tick = 0;
+  std::uint64_t rows = 0;
+  std::string digest;
+};
+
+/// The steps of the history that belong to a run: those with the numbers `first` to `last`. While
+/// the run is on, `last` is 0, and all steps from `first` on belong to it.
+struct RunSteps {
+  std::uint64_t first = 0, last = 0;
+};
 
 struct FileMeta {
   std::string world;    ///< 32 random hexadecimal digits that identify the world
@@ -33,6 +48,12 @@ struct FileMeta {
   /// Format 2 does not contain these values.
   std::uint64_t steps = 0;
   std::string history;
+  std::optional<FileLevel> level = {};    ///< set while a run is on
+  std::optional<RunSteps> run_steps = {};  ///< steps of the current run, or of the last one
+
+  /// Returns the values that this table would have if the file's state were the level, which must
+  /// be set.
+  FileMeta of_level() const;
 };
 
 /// Reads and checks the table of a file in the given format. Fails with `damaged` if a value is

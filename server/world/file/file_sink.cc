@@ -8,13 +8,14 @@ constexpr const char* writing = "writing a checkpoint";
 }
 
 FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint,
-                   std::uint64_t save, Replacing replacing, std::string shown)
+                   std::uint64_t save, Replacing replacing, std::uint64_t level, std::string shown)
     : database_(database),
       rows_(rows),
       digest_(digest),
       checkpoint_(checkpoint),
       save_(save),
       replacing_(replacing),
+      level_(level),
       shown_(std::move(shown)) {
   const std::pair<Statement*, const char*> statements[] = {
       {&insert_,
@@ -101,8 +102,10 @@ void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const
                .length = bytes.size(),
                .given_version = version,
                .given = true,
+               .over_level = old != nullptr && (old->over_level || old->checkpoint <= level_),
                .seen = save_};
-  if (old != nullptr && replacing_ == Replacing::in_place) {
+  const bool in_place = replacing_ == Replacing::in_place && old != nullptr && old->checkpoint > level_;
+  if (in_place) {
     if (!update_.bind(1, static_cast<std::uint64_t>(old->id))
              .bind(2, checkpoint_)
              .bind(3, kept.checksum)
@@ -116,7 +119,7 @@ void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const
   if (error_) return;
   if (old != nullptr) {
     digest_.remove(RowStamp::of(key, old->checkpoint), old->checksum, old->length);
-    if (replacing_ == Replacing::beside) replaced_.push_back(old->id);
+    if (!in_place) (old->checkpoint <= level_ ? level_replaced_ : replaced_).push_back(old->id);
   }
   digest_.add(stamp, kept.checksum, kept.length);
   written_.emplace_back(key, kept);
@@ -127,13 +130,15 @@ void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const
 void FileSink::remove(const Row& row) {
   if (error_) return;
   const auto& [key, kept] = row;
-  if (replacing_ == Replacing::in_place) {
+  const bool is_of_level = kept.checkpoint <= level_;
+  if (replacing_ == Replacing::in_place && !is_of_level && !kept.over_level) {
     if (!remove_.bind(1, static_cast<std::uint64_t>(kept.id)).run()) return fail(key);
   } else {
     insert(key, row_checksum(RowStamp::of(key, checkpoint_, true), {}), std::nullopt);
     if (error_) return;
-    replaced_.push_back(kept.id);
-    removals_.push_back(database_.last_row());
+    (is_of_level ? level_replaced_ : replaced_).push_back(kept.id);
+    // The row without bytes must stay as long as there is a row below it.
+    (level_ != 0 && (is_of_level || kept.over_level) ? level_removals_ : removals_).push_back(database_.last_row());
   }
   digest_.remove(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
   removed_.push_back(key);
@@ -168,8 +173,15 @@ std::vector<std::int64_t> FileSink::replaced() const {
   return all;
 }
 
+std::vector<std::int64_t> FileSink::of_level() const {
+  std::vector<std::int64_t> all = level_replaced_;
+  all.insert(all.end(), level_removals_.begin(), level_removals_.end());
+  return all;
+}
+
 std::vector<std::int64_t> FileSink::inserted() const {
   std::vector<std::int64_t> all = removals_;
+  all.insert(all.end(), level_removals_.begin(), level_removals_.end());
   for (const auto& [key, kept] : written_) all.push_back(kept.id);
   return all;
 }

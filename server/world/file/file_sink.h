@@ -27,9 +27,10 @@ enum class Replacing : std::uint8_t {
 class FileSink : public StateSink {
  public:
   /// `checkpoint` is the number of the checkpoint being written. No earlier sink for `rows` may
-  /// have used the same `save` number.
+  /// have used the same `save` number. Rows of the checkpoint `level` and of earlier ones are
+  /// neither changed nor returned by replaced(); 0 means that there is no level.
   FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint, std::uint64_t save,
-           Replacing replacing, std::string shown);
+           Replacing replacing, std::uint64_t level, std::string shown);
 
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
@@ -50,6 +51,8 @@ class FileSink : public StateSink {
   /// bytes come last, because the rows that they mark as deleted must be removed first. If all rows
   /// were written in place, returns an empty list.
   std::vector<std::int64_t> replaced() const;
+  /// Returns the ids of rows that are needed only as long as the level is kept, as replaced() does.
+  std::vector<std::int64_t> of_level() const;
   /// Returns the ids of inserted rows.
   std::vector<std::int64_t> inserted() const;
 
@@ -68,12 +71,14 @@ class FileSink : public StateSink {
   std::uint64_t checkpoint_;
   std::uint64_t save_;
   Replacing replacing_;
+  std::uint64_t level_;
   std::string shown_;
   Statement insert_, update_, remove_;
   std::vector<Row> written_;
   std::vector<StateKey> removed_;
   // Row ids; the rows in `removals_` have no bytes.
   std::vector<std::int64_t> replaced_, removals_;
+  std::vector<std::int64_t> level_replaced_, level_removals_;  // the same for rows of the level
   std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // rows identical to those in the file
   // Number of known rows seen in this save.
   std::size_t whole_seen_ = 0, columns_seen_ = 0;

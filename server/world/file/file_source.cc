@@ -1,6 +1,7 @@
 #include "server/world/file/file_source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schema/hex.h"
 #include "server/world/rows/format.h"
@@ -44,7 +45,12 @@ void FileSource::rows(StateSection section,
 
 bool FileSource::read(Statement& statement, StateSection section, StateDigest& digest,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
-  std::optional<StateKey> last;  // the key whose newest row has been found
+  std::optional<StateKey> last;           // the key whose newest row has been found
+  bool level_found = false;               // the level's row of that key has been found, or its absence
+  std::optional<std::int64_t> removed_by;  // the key's newest row if it has no bytes and is newer than the level
+  const auto end_key = [&] {
+    if (removed_by) removals_.push_back(*std::exchange(removed_by, std::nullopt));
+  };
   SqlStep step;
   while ((step = statement.step()) == SqlStep::row) {
     const StateKey key{section, statement.integer(1), static_cast<std::uint32_t>(statement.integer(2))};
@@ -59,12 +65,19 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
     if (statement.integer(2) > 0xffffffffu || (!removal && !statement.is_blob(5)))
       return damaged("the row is not made like one");
     const auto id = static_cast<std::int64_t>(statement.integer(0));
-    if (checkpoint > meta_.checkpoint || last == key) {
+    const bool is_newest = checkpoint <= meta_.checkpoint && last != key;
+    if (is_newest) {
+      if (last && key < *last) return damaged("the row is not in the order of keys");
+      end_key();
+      last = key;
+      level_found = false;
+    }
+    const bool is_of_level =
+        meta_.level && checkpoint <= meta_.level->checkpoint && last == key && !std::exchange(level_found, true);
+    if (!is_newest && !(is_of_level && !removal)) {
       (removal ? removals_ : left_over_).push_back(id);
       continue;
     }
-    if (last && key < *last) return damaged("the row is not in the order of keys");
-    last = key;
     const RowStamp stamp = RowStamp::of(key, checkpoint, removal);
     const std::span<const std::byte> bytes = removal ? std::span<const std::byte>() : statement.blob(5);
     const std::uint64_t stored = statement.integer(4);
@@ -72,14 +85,24 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
     if (found != stored)
       return damaged("the checksum of its " + std::to_string(bytes.size()) + " bytes is " + hex(found) +
                      ", stored was " + hex(stored));
+    if (is_of_level && !removal) level_digest_.add(stamp, stored, bytes.size());
+    if (!is_newest) {
+      level_rows_.push_back(id);
+      if (removed_by)
+        level_removals_.push_back(*std::exchange(removed_by, std::nullopt));
+      else if (KeptRow* const kept = rows_.find(key))
+        kept->over_level = true;
+      continue;
+    }
     if (removal) {
-      removals_.push_back(id);
+      removed_by = id;
       continue;
     }
     digest.add(stamp, stored, bytes.size());
     rows_.put(key, {.id = id, .checkpoint = checkpoint, .checksum = stored, .length = bytes.size()});
     if (take) take(key, aligned(bytes));
   }
+  end_key();
   if (step == SqlStep::error) {
     error_ = database_.error(reading);
     return false;
@@ -117,7 +140,20 @@ std::expected<void, WorldError> FileSource::finish() {
                    "damaged: the rows are not those of checkpoint " + std::to_string(meta_.checkpoint) + ": " +
                        std::to_string(whole_.rows) + " with digest " + whole_.text() + " are there, " +
                        std::to_string(meta_.rows) + " with digest " + meta_.digest + " were written"));
+  if (meta_.level && (level_digest_.rows != meta_.level->rows || level_digest_.text() != meta_.level->digest))
+    return std::unexpected(
+        WorldError(WorldErrorCode::damaged, shown_,
+                   "damaged: the rows of the level are not those of checkpoint " +
+                       std::to_string(meta_.level->checkpoint) + ": " + std::to_string(level_digest_.rows) +
+                       " with digest " + level_digest_.text() + " are there, " + std::to_string(meta_.level->rows) +
+                       " with digest " + meta_.level->digest + " were written"));
   return {};
+}
+
+std::vector<std::int64_t> FileSource::of_level() const {
+  std::vector<std::int64_t> all = level_rows_;
+  all.insert(all.end(), level_removals_.begin(), level_removals_.end());
+  return all;
 }
 
 std::vector<std::int64_t> FileSource::left_over() const {

@@ -32,6 +32,9 @@ class FileSource : public StateSource {
   /// checkpoint that never became current. Rows without bytes come last, because the rows that they
   /// mark as deleted must be removed first.
   std::vector<std::int64_t> left_over() const;
+  /// Returns the ids of rows that are needed only as long as the level is kept, in the order in
+  /// which they must be removed.
+  std::vector<std::int64_t> of_level() const;
 
  private:
   bool read(Statement& statement, StateSection section, StateDigest& digest,
@@ -46,6 +49,9 @@ class FileSource : public StateSource {
   std::map<StateSection, StateDigest> digests_;  // digests of the sections read so far
   StateDigest whole_;
   std::vector<std::int64_t> left_over_, removals_;
+  // Rows of the level below newer rows, and rows without bytes that mark such rows as deleted.
+  std::vector<std::int64_t> level_rows_, level_removals_;
+  StateDigest level_digest_;
   std::vector<std::byte> buffer_;
   std::optional<WorldError> error_;
 };

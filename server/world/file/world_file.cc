@@ -346,6 +346,7 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   begun_.reset();
   rows_.clear();
   left_over_.clear();
+  level_rows_.clear();
   rows_known_ = false;
   if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*database_);
@@ -362,11 +363,31 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   }
   digest_ = source.digest();
   left_over_ = source.left_over();
+  level_rows_ = source.of_level();
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
   rows_known_ = true;
   if (!journal_.is_unread()) unread_wal_ = false;
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::load_level(const Read& read) const {
+  constexpr const char* doing = "reading the level";
+  auto opened = Database::open(path_, false, options_.vfs, shown_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  opened->merge_at_end(false);
+  if (auto begun = opened->run("BEGIN", doing); !begun) return begun;
+  const Transaction transaction(*opened);
+  const FileMeta meta = meta_.of_level();
+  KeptRows rows;
+  FileSource source(*opened, meta, rows, shown_);
+  const std::expected<void, StateError> taken = read(source);
+  if (auto whole = source.finish(); !whole) return whole;
+  if (!taken)
+    return std::unexpected(
+        error(WorldErrorCode::incompatible,
+              "the level is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what));
   return {};
 }
 

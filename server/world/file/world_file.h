@@ -43,6 +43,13 @@ struct WorldFileOptions {
   const FileMeta* continues = nullptr;  ///< the checkpoint of the world to continue, or null
 };
 
+/// What a checkpoint does with the level, which is a past checkpoint whose rows are kept.
+enum class LevelAct : std::uint8_t {
+  none,
+  keep,  ///< this checkpoint becomes the level, whose rows later checkpoints do not replace
+  drop,  ///< there is no level anymore
+};
+
 /// The values that a checkpoint records in addition to the rows.
 struct CheckpointStamp {
   std::uint64_t sequence = 0;  ///< sequence number of the last input in the state
@@ -60,6 +67,8 @@ struct CheckpointStamp {
   /// If true, and if the rows, steps, sequence number, and tick equal those of the previous
   /// checkpoint, nothing is written and the previous report is returned.
   bool only_if_changed = false;
+  LevelAct level = LevelAct::none;
+  std::optional<RunSteps> run_steps = {};  ///< see FileMeta::run_steps
 };
 
 /// Selects when the -wal is merged into the file if a merge is due after a write.
@@ -128,6 +137,10 @@ class WorldFile {
   /// consume. After an error, the caller must discard what `read` has built; the file is unchanged.
   /// For a new world, `read` is not called.
   [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
+
+  /// Passes the rows of the level (FileMeta::level), which must exist, to `read`, and checks them as
+  /// load() does. Changes nothing.
+  [[nodiscard]] std::expected<void, WorldError> load_level(const Read& read) const;
 
   /// Verifies the steps of the history, and passes them to `take` in ascending order of their
   /// numbers. Must be called after load().
@@ -251,6 +264,13 @@ class WorldFile {
   /// Returns true if another program has written to the file since the rows were read.
   std::expected<bool, WorldError> is_foreign();
   FileMeta next_meta(const CheckpointStamp& stamp) const;
+  /// Makes the rows of the level known again after another program has written to the file. Must be
+  /// called inside the transaction of a checkpoint, once all newer rows have been removed.
+  std::expected<void, WorldError> know_level();
+  /// Returns the number of the checkpoint whose rows a checkpoint with this stamp must keep, or 0.
+  std::uint64_t kept_level(const CheckpointStamp& stamp) const noexcept {
+    return meta_.level && stamp.level == LevelAct::none ? meta_.level->checkpoint : 0;
+  }
   /// Returns true if the checkpoint would be identical to the previous one.
   bool is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const;
   CheckpointReport unchanged() const;
@@ -297,6 +317,8 @@ class WorldFile {
   StateDigest digest_;
   KeptRows rows_;
   std::vector<std::int64_t> left_over_;  // rows to remove, in this order
+  // Rows that are needed only as long as the level is kept. They are removed in this order.
+  std::vector<std::int64_t> level_rows_;
   bool rows_known_ = false;              // true if rows_ and digest_ match the file
   std::string data_version_;             // changes if another program writes to the file
   std::optional<Begun> begun_;

@@ -200,6 +200,11 @@ void JournalRecorder::look_at_code() {
   code_ = code_identity(host_code_, registry_);
 }
 
+void JournalRecorder::set_epoch(std::uint64_t epoch) {
+  end_group();
+  epoch_ = epoch;
+}
+
 void JournalRecorder::set_code(std::string code) {
   end_group();
   host_code_ = std::move(code);

@@ -50,6 +50,8 @@ class JournalRecorder final : public InputSink {
   /// Sets the code identity after another build of the host or of a plugin has been loaded. Closes
   /// the open group.
   void set_code(std::string code);
+  /// Sets the epoch of the groups that follow. Closes the open group.
+  void set_epoch(std::uint64_t epoch);
   /// Closes the open group, for instance when the state is copied for a checkpoint. Has no effect
   /// if the group is empty. Like take(), must be called only between inputs.
   void end_group();
@@ -88,7 +90,7 @@ class JournalRecorder final : public InputSink {
   const EntityRegistry& registry_;
   const TypeTable& types_;
   std::string host_code_, code_;
-  const std::uint64_t epoch_;
+  std::uint64_t epoch_;
   const std::size_t group_bytes_;
   WorkMark* const mark_;
   SpareRecords* const spare_;

@@ -20,11 +20,12 @@ namespace muster {
 /// A save that another thread is writing.
 struct Saver::Saving {
   Saving(EntityRegistry& its, StateCopy rows, CheckpointStamp of, std::vector<EditHistory::Saved> changed,
-         std::uint64_t until, std::function<void(Report)> told)
+         std::size_t its_own, std::uint64_t until, std::function<void(Report)> told)
       : registry(its),
         copied(std::move(rows)),
         types(of.types.begin(), of.types.end()),
         steps(std::move(changed)),
+        own(its_own),
         stamp(std::move(of)),
         version(until),
         then(std::move(told)) {
@@ -48,6 +49,7 @@ struct Saver::Saving {
   StateCopy copied;
   std::vector<const TypeDescriptor*> types;  // types of the stamp; the registry owns them
   std::vector<EditHistory::Saved> steps;     // steps of the stamp
+  std::size_t own;                           // number of them that came from take_steps()
   CheckpointStamp stamp;
   std::uint64_t version;  // all rows of the copy have this or an earlier version
   std::function<void(Report)> then;
@@ -104,6 +106,7 @@ Saver::~Saver() {
   end_merge();
   if (saving_ && saving_->written && !*saving_->written && std::uncaught_exceptions() == 0) {
     // The save was abandoned, and no later frame will restart it.
+    saving_->steps.resize(saving_->own);
     put_back(std::move(saving_->steps));
     saving_.reset();
     (void)save();
@@ -351,6 +354,45 @@ WorldError Saver::stopped_error() const {
 
 Saver::Report Saver::save() {
   if (!stopped_.empty()) return std::unexpected(stopped_error());
+  return save_now();
+}
+
+Saver::Report Saver::save(const LevelChange& change) {
+  if (change.act == LevelAct::drop)
+    stopped_.clear();
+  else if (!stopped_.empty())
+    return std::unexpected(stopped_error());
+  settle();
+  change_ = change;
+  Report report = save_now();
+  if (report) return report;
+  if (change.act != LevelAct::drop) {
+    change_ = {};
+  } else if (recorder_) {
+    // Later inputs apply to the level, but the file contains the run, so they cannot be recorded
+    // until a save succeeds.
+    stop_recording("the level cannot be saved: " + report.error().detail());
+  }
+  return report;
+}
+
+void Saver::settle() {
+  wait_for_saving();
+  put_all();
+}
+
+void Saver::add_change(CheckpointStamp& stamp, std::vector<EditHistory::Saved>& steps) const {
+  stamp.level = change_.act;
+  stamp.run_steps = change_.run_steps;
+  steps.insert(steps.end(), change_.also.begin(), change_.also.end());
+}
+
+void Saver::set_epoch(std::uint64_t epoch) {
+  host_.epoch = epoch;
+  if (recorder_) recorder_->set_epoch(epoch);
+}
+
+Saver::Report Saver::save_now() {
   wait_for_saving();
   put_all();
   queue_.drain();
@@ -365,9 +407,12 @@ Saver::Report Saver::save() {
   size_.save_begun();
   CheckpointStamp stamp = host_.stamp();
   std::vector<EditHistory::Saved> steps = take_steps();
+  const std::size_t own = steps.size();
+  add_change(stamp, steps);
   stamp.steps = steps;
   auto report = file_.save(stamp, [&](StateSink& sink) { registry_.save(sink); });
   if (!report) {
+    steps.resize(own);
     put_back(std::move(steps));
     notice_failure();
     if (!file_.displaced()) return report;
@@ -375,13 +420,15 @@ Saver::Report Saver::save() {
     return std::unexpected(stopped_error());
   }
   note_saved(version);
+  const bool replaced = change_.act == LevelAct::drop;
+  change_ = {};
   held_.store(file_.held_bytes(), std::memory_order_relaxed);
   raise_saved(report->sequence);
   saved_schemas_ = registry_.types().schemas().size();
   next_save_.reset();
   autosave_error_.clear();
   if (!recorder_) begin_recording();
-  if (recorder_ && (failed_ || recorder_->paused())) {
+  if (recorder_ && (failed_ || recorder_->paused() || replaced)) {
     recorder_->pause();
     recorder_->resume(host_.stamp().tick);
   }
@@ -407,7 +454,12 @@ bool Saver::begin(std::function<void(Report)> then) {
   saved_schemas_ = registry_.types().schemas().size();
   StateCopy rows =
       file_.preserve([&](StateSink& sink) { registry_.save(sink); }, saved_version_, host_.preserved_bytes_max, used_);
-  saving_ = std::make_unique<Saving>(registry_, std::move(rows), host_.stamp(), take_steps(), version, std::move(then));
+  CheckpointStamp stamp = host_.stamp();
+  std::vector<EditHistory::Saved> steps = take_steps();
+  const std::size_t own = steps.size();
+  add_change(stamp, steps);
+  saving_ = std::make_unique<Saving>(registry_, std::move(rows), std::move(stamp), std::move(steps), own, version,
+                                     std::move(then));
   // Start recording here, on the assumption that this checkpoint will succeed.
   if (!recorder_)
     begin_recording();
@@ -547,7 +599,12 @@ void Saver::end_saving() {
   const std::unique_ptr<Saving> over = std::move(saving_);
   const bool given_up = over->copied.preserver()->given_up();
   used_.emplace(over->give_back());
-  if (!over->written || !*over->written) put_back(std::move(over->steps));
+  if (!over->written || !*over->written) {
+    over->steps.resize(over->own);
+    put_back(std::move(over->steps));
+  } else if (over->stamp.level != LevelAct::none) {
+    change_ = {};
+  }
   if (!over->written) {
     given_up_ = 0;
     saved_schemas_ = 0;  // the schemas may not be in the file

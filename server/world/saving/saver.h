@@ -107,6 +107,21 @@ class Saver {
   void opened_stopped(std::string why);
 
   Report save();
+  /// Finishes a running save, and queues all recorded inputs. Must be called before the registry's
+  /// state is replaced.
+  void settle();
+  /// How a save changes the level (LevelAct), and what it writes to the history in addition to the
+  /// changes of Host::history.
+  struct LevelChange {
+    LevelAct act = LevelAct::none;
+    std::optional<RunSteps> run_steps = {};
+    std::vector<EditHistory::Saved> also = {};
+  };
+  /// Like save(), but makes the saved state the level or drops the level. May be called on a world
+  /// that was opened with opened_stopped(), if its state has been replaced by the level.
+  Report save(const LevelChange& change);
+  /// Sets the epoch of the inputs that follow.
+  void set_epoch(std::uint64_t epoch);
   /// Begins a save. Returns false if one is already running.
   bool begin(std::function<void(Report)> then);
   /// Reports a save that has completed, if there is one.
@@ -182,6 +197,9 @@ class Saver {
   /// Returns the steps that have changed since the last save. After a failed save, they must be put
   /// back.
   std::vector<EditHistory::Saved> take_steps();
+  Report save_now();
+  /// Adds change_ to a stamp and to the steps that are written with it.
+  void add_change(CheckpointStamp& stamp, std::vector<EditHistory::Saved>& steps) const;
   void put_back(std::vector<EditHistory::Saved> steps);
   void note_saved(std::uint64_t version);
   void keep_size();
@@ -221,7 +239,7 @@ class Saver {
 
   WorldFile& file_;
   EntityRegistry& registry_;
-  const Host host_;
+  Host host_;
   std::optional<JournalRecorder> recorder_;
   Clock::time_point next_ = {};  // earliest time of the next group, with Durability::batched
   std::unique_ptr<Saving> saving_;
@@ -247,6 +265,7 @@ class Saver {
   bool rescued_ = false;  // true if the state was written to another file
   Clock::time_point next_look_ = {};
   bool failed_seen_ = false;
+  LevelChange change_;   // made by the next save
   bool lagged_ = false;  // true if a save is due because the disk was lagging
   std::string error_;    // the error as last seen by the world thread
   std::atomic<std::uint64_t> durable_ = 0, saved_ = 0, held_ = 0;
