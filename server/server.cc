@@ -55,7 +55,6 @@ struct Server::Impl final : WorldSide {
     if (options.token.empty()) options.token = draw_token();
     if (options.program.empty()) options.program = ::program_invocation_short_name;
     if (options.users_file.empty()) options.users_file = real_path(world.path()) + "-users";
-    known.epoch = world.epoch();
     known.hz = world.hz();
     known.world = world.path().substr(world.path().rfind('/') + 1);
     known.program = options.program;
@@ -115,6 +114,15 @@ struct Server::Impl final : WorldSide {
   EditHistory* history() override { return &world.history(); }
   std::uint64_t journal_bytes() const override { return world.journal_bytes(); }
   std::string size_warning() const override { return world.size_warning(); }
+  std::uint64_t epoch() const override { return world.epoch(); }
+  std::optional<Run> run() const override { return world.run(); }
+  void set_run(bool on, RunDone then) override {
+    world.at_next_flush([this, on, then = std::move(then)] {
+      const auto done = on ? world.play() : world.stop_playing();
+      if (done && options.log) options.log(on ? "a run began" : "the run ended; the world is the level again");
+      then(done ? std::expected<void, std::string>() : std::unexpected(done.error().detail()));
+    });
+  }
   std::optional<Pace> pace() const override { return world.pace(); }
   std::expected<void, PaceFault> set_pace(const Pace& pace) override { return world.set_pace(pace); }
   std::uint64_t tick() const override { return world.tick(); }

@@ -163,6 +163,18 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
         return {};
       }
       break;
+    case TypeTraits<session::NewEpoch>::id: {
+      const auto epoch = session::read<session::NewEpoch>(*batch);
+      earlier_epochs.push_back(welcome.epoch);
+      welcome.epoch = epoch.epoch;
+      welcome.playing = epoch.playing;
+      last_sequence = std::max(last_sequence, epoch.sequence);
+      grant = {};
+      BatchBuilder builder;
+      builder.append_world(session::EnterEpoch{.epoch = epoch.epoch});
+      append_frame(out, builder.bytes(), 0);
+      return send_now();
+    }
     case TypeTraits<session::Durable>::id:
       durable = session::read<session::Durable>(*batch);
       if (request == 0) return {};

@@ -138,8 +138,10 @@ class Client {
   ~Client();
 
   const session::Welcome& welcome() const noexcept;
-  /// Returns the epoch, which is a number that identifies one start of the server. All sequences
-  /// that this client receives belong to this epoch.
+  /// Returns the epoch. It changes when a run begins or ends (session::NewEpoch, which this client
+  /// answers by itself); ids from next_id() that have not been used by then are not valid anymore.
+  /// A new connection to a server that was started again has another epoch, and then sequences
+  /// start anew.
   std::uint64_t epoch() const noexcept { return welcome().epoch; }
   /// Returns the position to pass as ClientOptions::before to the next client.
   SoFar so_far() const noexcept;

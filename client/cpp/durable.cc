@@ -1,10 +1,13 @@
 // Tracks which inputs the server has stored durably.
+#include <algorithm>
+
 #include "client/cpp/client_impl.h"
 
 namespace muster {
 
 Result<session::Durable> Client::wait_durable(const Acknowledged& ack) {
-  if (ack.epoch == epoch()) return wait_durable(ack.sequence);
+  if (ack.epoch == epoch() || std::ranges::find(impl_->earlier_epochs, ack.epoch) != impl_->earlier_epochs.end())
+    return wait_durable(ack.sequence);
   return mistaken("sequence " + std::to_string(ack.sequence) +
                   " is from an earlier run of the server: what was not durable when that run ended is lost");
 }

@@ -15,14 +15,13 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
     : registry_(registry),
       world_(world),
       limits_(limits),
-      epoch_(world.facts().epoch != 0 ? world.facts().epoch : random_id()),
       instance_(random_id()),
       requests_(std::make_shared<RequestBytes>(limits_.all_request_bytes_max)),
       questions_([this](const Question& question) { return begin(question); },
                  [&world] { return world.processor_ns(); }),
       intake_(registry, limits_, world, questions_),
       texts_(registry, limits_),
-      timer_ids_(registry),
+      timer_ids_(std::in_place, registry),
       watches_(world.facts().watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
                                           : Watches(registry, [&world] { return world.processor_ns(); })),
       observation_(registry),
@@ -41,6 +40,10 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
                .history = history_,
                .seldom = seldom_,
                .watches_seldom = watches_seldom_} {
+  const std::uint64_t epoch = world.epoch();
+  epoch_ = epoch != 0 ? epoch : random_id();
+  playing_ = world.run().has_value();
+  intake_.set_epoch(epoch_);
   registry_.add_type<Set>();
   learn_types();
   sequence_ = registry_.sequence();
@@ -63,6 +66,7 @@ std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std:
     // have the same number in a journal.
     identity.number = (instance_ & ~std::uint64_t{0xffffffff}) | ++numbers_;
     session = std::make_shared<Session>(std::move(identity), rights, limits_.request_bytes_max, requests_);
+    session->epoch = epoch();
     session->connect(std::move(connection));
     greet(*session);
     sessions_.emplace(session->number, session);
@@ -151,7 +155,7 @@ void Desk::learn_types() {
 void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
   sequence_.store(envelope.sequence, std::memory_order_relaxed);
   watches_.on_input(envelope, batch, clock_ns());
-  if (!batch.empty()) timer_ids_.on_input(BatchView(batch));
+  if (!batch.empty()) timer_ids_->on_input(BatchView(batch));
 }
 
 void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
@@ -214,7 +218,7 @@ void Desk::end_sessions() {
 
 void Desk::after_flush(EntityRegistry& registry) {
   const std::uint64_t steps_before = intake_.counters().steps;
-  timer_ids_.give_back();
+  timer_ids_->give_back();
   learn_types();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   clock_ns_.store(registry.now_ns(), std::memory_order_relaxed);
@@ -249,6 +253,46 @@ void Desk::after_flush(EntityRegistry& registry) {
   if (due_in > 0 && (wake_due_ns_ <= now || now + due_in < wake_due_ns_)) {
     wake_due_ns_ = now + due_in;
     world_.wake_in(std::chrono::nanoseconds(due_in));
+  }
+}
+
+void Desk::epoch_ends() {
+  for (const auto& session : present()) return_unused(*session->seat());
+}
+
+void Desk::epoch_began(bool replaced) {
+  session::NewEpoch told;
+  told.sequence = registry_.sequence();
+  told.clock_ns = registry_.now_ns();
+  told.tick = world_.tick();
+  told.playing = world_.run().has_value();
+  if (replaced) timer_ids_.emplace(registry_);
+  std::vector<std::shared_ptr<Session>> present;
+  {
+    // A session that joins before this is told of the epoch; one that joins later has it from its
+    // Welcome.
+    const MutexLock lock(mutex_);
+    const std::uint64_t epoch = world_.epoch();
+    told.epoch = epoch != 0 ? epoch : random_id();
+    epoch_ = told.epoch;
+    playing_ = told.playing;
+    for (const auto& [number, session] : sessions_) present.push_back(session);
+  }
+  intake_.set_epoch(told.epoch);
+  sequence_.store(told.sequence, std::memory_order_relaxed);
+  clock_ns_.store(told.clock_ns, std::memory_order_relaxed);
+  for (const auto& session : present) {
+    // Grants and timers of the earlier epoch are not the seat's anymore, and texts that were sent
+    // may be unknown to the world now.
+    Seat& seat = *session->seat();
+    seat.grants.clear();
+    seat.timers.clear();
+    if (replaced) {
+      seat.texts_sent.forget();
+      seat.texts_told.clear();
+      seat.texts = seat.text_bytes = 0;
+    }
+    answer(*session, 0, told);
   }
 }
 
@@ -359,8 +403,8 @@ std::uint64_t Desk::keep_unused(std::vector<session::Granted>& grants) const {
 
 void Desk::return_unused(Seat& from) {
   // Timers outlive the seat that set them, so the ids that they will use remain granted.
-  const std::vector<Entity> named = timer_ids_.named_by(from.timers);
-  timer_ids_.keep(from.timers);
+  const std::vector<Entity> named = timer_ids_->named_by(from.timers);
+  timer_ids_->keep(from.timers);
   keep_unused(from.grants);
   auto kept = named.begin();
   for (const session::Granted& grant : from.grants) {
@@ -393,7 +437,7 @@ std::vector<EndedSession> Desk::ended(std::size_t limit) const {
 }
 
 std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
-  return begin_question({registry_, limits_, question.from, question.request, &sources_},
+  return begin_question({registry_, limits_, question.from, question.request, &sources_, question.epoch},
                         BatchView(std::span<const std::byte>(question.batch)));
 }
 

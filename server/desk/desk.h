@@ -90,8 +90,10 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// Requests a flush, and then calls `then` on the world thread with the world's figures as of
   /// that flush.
   void ask_figures(std::function<void(const Figures&)> then);
-  /// Returns the epoch from WorldFacts, or a random one.
-  std::uint64_t epoch() const noexcept { return epoch_; }
+  /// Returns WorldSide::epoch(), or a random number.
+  std::uint64_t epoch() const noexcept override { return epoch_.load(std::memory_order_relaxed); }
+  /// Returns true if a run is on.
+  bool is_playing() const noexcept { return playing_.load(std::memory_order_relaxed); }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
@@ -116,6 +118,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::size_t questions_waiting() const noexcept override { return questions_.size(); }
   void before_flush() override;
   void after_flush(EntityRegistry& registry) override;
+  void epoch_ends() override;
+  void epoch_began(bool replaced) override;
 
  private:
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
@@ -148,7 +152,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   EntityRegistry& registry_;
   WorldSide& world_;
   const ServerLimits limits_;
-  const std::uint64_t epoch_;
+  std::atomic<std::uint64_t> epoch_ = 0;
+  std::atomic<bool> playing_ = false;
   const std::uint64_t instance_;  // random, identifies this desk
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
@@ -177,7 +182,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   Intake intake_;
   Seldom seldom_, watches_seldom_;  // scheduled separately, because opening a watch is quick
   TextKeeper texts_;
-  TimerIds timer_ids_;
+  std::optional<TimerIds> timer_ids_;  // always set
   Watches watches_;
   Observation observation_;
   SessionTrace trace_;

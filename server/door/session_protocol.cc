@@ -182,7 +182,6 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   }
   session::Welcome welcome;
   welcome.protocol = std::min(hello.protocol, session::protocol_newest);
-  welcome.epoch = desk_.epoch();
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.rights.role;
@@ -202,6 +201,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   // the client sent.
   session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), connection_, admitted_.user, [&](Session& session) {
+                          welcome.epoch = session.epoch;
+                          welcome.playing = desk_.is_playing();
                           welcome.secret = session.secret;
                           welcome.session = session.number;
                           answer(session, request, welcome);
@@ -288,6 +289,8 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
     outgoing_.credit(session::read<session::Credit>(judged.batch).through);
     return Outcome::done;
   }
+  if (type == TypeTraits<session::EnterEpoch>::id)
+    return desk_.take_next(*session_, 0, judged.batch, true, false, came_ns_) ? Outcome::done : Outcome::wait;
   if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
     return Outcome::done;
   // If the world does not respond, immediately return an error to a client that asks for its state.

@@ -84,6 +84,7 @@ void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
   if (line.put_off || line.next_steps > 0 || closed()) return;
   Session& from = *line.session;
   Seat& seat = *line.seat;
+  if (from.epoch != epoch_) return;
   struct Taken {
     Requests& requests;
     std::size_t bytes = 0;
@@ -123,7 +124,17 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   turn.spend(edit_steps);
   if (!request->for_world) {
     const std::uint64_t asked = request->request;
-    questions_.add({line.session, asked, from.requests.take()});
+    questions_.add({line.session, asked, from.requests.take(), from.epoch});
+    return true;
+  }
+  if (const BatchView sent{std::span<const std::byte>(request->batch)};
+      sent.type() == TypeTraits<session::EnterEpoch>::id) [[unlikely]] {
+    from.epoch = session::read<session::EnterEpoch>(sent).epoch;
+    from.requests.pop();
+    return true;
+  }
+  if (from.epoch != epoch_) {
+    refuse(line, epoch_over_fault());
     return true;
   }
   if (const auto fault = closed()) {

@@ -49,6 +49,8 @@ class Intake {
   [[nodiscard]] std::optional<session::Fault> admit(Seat& from, BatchView edit);
   /// Returns true if further requests can be taken immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
+  /// Sets the epoch. From now on, edits of sessions that have not entered it are refused.
+  void set_epoch(std::uint64_t epoch) noexcept { epoch_ = epoch; }
   const IntakeCounters& counters() const noexcept { return counters_; }
 
  private:
@@ -90,6 +92,7 @@ class Intake {
   QuestionQueue& questions_;
   EditJudge judge_;
   std::vector<Line> lines_;
+  std::uint64_t epoch_ = 0;
   std::uint64_t clock_ = 0;   // `taken` of the line that was taken from most recently
   std::uint64_t now_ns_ = 0;  // processor time at the previous look_at_time()
   bool can_go_on_ = false;

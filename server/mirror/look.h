@@ -21,7 +21,7 @@ namespace muster {
 
 /// The properties that all entities of a kind share.
 struct SeenKind {
-  /// The archetype's number, or a number that matches no archetype if components are missing.
+  /// Two kinds have the same number if they have the same components.
   std::uint32_t number = 0;
   std::vector<TypeId> types;  ///< sorted types of the components
   bool has(TypeId type) const noexcept { return std::ranges::binary_search(types, type); }

@@ -81,6 +81,7 @@ bool Looks::is_free() {
 
 void Looks::forget() {
   seen_.clear();
+  kind_numbers_.clear();
   kinds_.clear();
   for (auto& [type, wanted] : wanted_) wanted.is_new = true;
   wanted_changed_ = true;
@@ -91,6 +92,7 @@ void Looks::forget() {
 
 std::shared_ptr<Look> Looks::take() {
   is_free();
+  notice_swap();
   auto look = std::make_shared<Look>();
   look->sequence = registry_.sequence();
   look->clock_ns = registry_.now_ns();
@@ -199,10 +201,17 @@ void Looks::find_columns(const Archetype& archetype) {
 
 std::shared_ptr<const SeenKind> Looks::kind_of(const Archetype& archetype) {
   std::shared_ptr<const SeenKind>& known = kinds_[archetype.number];
-  if (!known)
-    known =
-        std::make_shared<const SeenKind>(SeenKind{archetype.number, {archetype.types.begin(), archetype.types.end()}});
-  return known;
+  if (known) return known;
+  std::vector<TypeId> types(archetype.types.begin(), archetype.types.end());
+  const auto number = kind_numbers_.try_emplace(types, static_cast<std::uint32_t>(kind_numbers_.size())).first->second;
+  return known = std::make_shared<const SeenKind>(SeenKind{number, std::move(types)});
+}
+
+void Looks::notice_swap() {
+  if (std::exchange(swaps_, registry_.host().swaps()) == registry_.host().swaps()) return;
+  kinds_.clear();
+  links_new_ = link_users_ > 0;
+  texts_anew_ = text_users_ > 0;
 }
 
 void Looks::look_at_links(Look& look, std::uint64_t since) {

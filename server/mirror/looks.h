@@ -64,6 +64,8 @@ class Looks {
   void look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool any_new);
   void look_at_links(Look& look, std::uint64_t since);
   std::shared_ptr<const SeenKind> kind_of(const Archetype& archetype);
+  /// Forgets numbers and positions if the registry's state has been replaced.
+  void notice_swap();
   std::uint32_t add(Look& look, const Chunk& chunk, std::uint32_t slot, std::uint32_t id, std::size_t size);
 
   EntityRegistry& registry_;
@@ -75,6 +77,10 @@ class Looks {
   std::vector<std::uint64_t> seen_;  // uids by chunk number; 0 if not yet included in a Look
   std::vector<Column> columns_;      // columns of the archetype being processed
   std::unordered_map<std::uint32_t, std::shared_ptr<const SeenKind>> kinds_;  // by archetype
+  // The numbers of kinds, by their components. After the registry's state has been replaced, an
+  // archetype may have another number.
+  std::map<std::vector<TypeId>, std::uint32_t> kind_numbers_;
+  std::uint64_t swaps_ = 0;  // RegistryReader::swaps() at the time of the previous Look
   std::vector<std::uint64_t> texts_told_;                                     // reported texts
   std::uint64_t text_drops_ = 0;
   bool texts_anew_ = false;

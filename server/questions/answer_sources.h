@@ -48,6 +48,7 @@ class DeskSide {
   /// Sends all sessions the schemas that the world has learned.
   virtual void learn_types() = 0;
   virtual std::uint64_t uptime_ns() const = 0;
+  virtual std::uint64_t epoch() const noexcept = 0;
   /// Returns the number of questions that have not been answered yet.
   virtual std::size_t questions_waiting() const noexcept = 0;
 };

@@ -121,6 +121,7 @@ void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
   EditHistory* const history = world_.history();
   if (!history) return asked.fault(no_history_fault());
   if (const std::string* const error = world_.recording_error()) return asked.fault(not_recorded_fault(*error));
+  if (asked.epoch != asked.of().desk.epoch()) return asked.fault(epoch_over_fault());
   const Session& from = asked.to();
   const auto act = static_cast<HistoryAct>(what.act);
   const Sender by{.session = from.number, .user = from.user, .request = asked.request};

@@ -44,6 +44,7 @@ struct Asked {
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
   const AnswerSources* sources = nullptr;  ///< null for questions that need only the registry
+  std::uint64_t epoch = 0;                 ///< the epoch that the session had entered when it asked
 
   Session& to() const noexcept { return *from; }
   const AnswerSources& of() const noexcept { return *sources; }

@@ -20,6 +20,7 @@ struct Question {
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
   std::vector<std::byte> batch;
+  std::uint64_t epoch = 0;  ///< the epoch that the session had entered
 };
 
 /// Counts the work done on questions, for tests and statistics.

@@ -60,6 +60,11 @@ void Session::sit(std::shared_ptr<Seat> seat) {
   seat_ = std::move(seat);
 }
 
+session::Fault epoch_over_fault() {
+  return fault_of(session::FaultCode::refused, "epoch_over",
+                  "a run began or ended before this request arrived, so it was not carried out");
+}
+
 session::Fault not_recorded_fault(const std::string& error) {
   return fault_of(session::FaultCode::not_recorded, "not_recorded",
                   "edits are refused, because they could not be kept: " + error);

@@ -58,6 +58,9 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string name, kind;
   const std::uint64_t joined_ns;
   const Rights rights;
+  /// The epoch of the edits that the session sends: that of its Welcome or of its last EnterEpoch.
+  /// Set before the session takes a seat; used on the world thread.
+  std::uint64_t epoch = 0;
 
   /// May be used on the listener's thread and on the world thread.
   Requests requests;
@@ -99,6 +102,9 @@ session::Fault fault_of(session::FaultCode code, const char* reason, std::string
 /// Returns the fault that is sent in answer to edits while the disk is failing. `error` is a
 /// human-readable description of the failure.
 session::Fault not_recorded_fault(const std::string& error);
+
+/// Returns the fault for a request that its session sent before it knew that a new epoch had begun.
+session::Fault epoch_over_fault();
 
 /// Queues a message as a control frame.
 template <GeneratedType M>

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/plugins/reloaded_plugin.h"
+#include "server/world/run.h"
 #include "server/world/saving/durability.h"
 #include "server/world/time/pacer.h"
 #include "server/world/time/work_time.h"
@@ -22,7 +23,6 @@ class EditHistory;  // registry/history/edit_history.h
 
 /// The facts about a world that do not change during the lifetime of a desk.
 struct WorldFacts {
-  std::uint64_t epoch = 0;  ///< see World::epoch(); if 0, the desk picks a random epoch
   double hz = 0;            ///< ticks per second at speed 1, or 0 for none
   std::string world;        ///< the world's name
   std::string program;      ///< the server's name and version
@@ -85,6 +85,14 @@ class WorldSide {
   /// If the file or its journal is growing too large, returns a warning. Otherwise, returns an
   /// empty string.
   virtual std::string size_warning() const { return {}; }
+  /// Returns World::epoch(), or 0 if the desk must draw one.
+  virtual std::uint64_t epoch() const { return 0; }
+  /// Returns the level of the current run, or nothing if no run is on.
+  virtual std::optional<Run> run() const { return std::nullopt; }
+  using RunDone = std::function<void(std::expected<void, std::string>)>;
+  /// Begins a run (true) or ends it (false), at the beginning of the next flush. `then` is called
+  /// when that is done or has failed.
+  virtual void set_run(bool, RunDone then) { then(std::unexpected(std::string("this server has no runs"))); }
   /// Returns the pace of the world's clock, or nothing if the clock cannot be set.
   virtual std::optional<Pace> pace() const { return std::nullopt; }
   virtual std::expected<void, PaceFault> set_pace(const Pace&) { return {}; }

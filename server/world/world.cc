@@ -123,6 +123,7 @@ World::Impl::Impl(const std::string& path, WorldOptions given)
 
 void World::Impl::flush() {
   saver.look();
+  for (const auto& act : std::exchange(acts, {})) act();
   // The grants are not returned while loading, because sinks must see the resulting inputs, and
   // the host adds its sinks only after the world has been opened.
   for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
@@ -500,6 +501,11 @@ void World::stop() noexcept {
 }
 
 void World::wake() noexcept { impl_->wake->signal(); }
+
+void World::at_next_flush(std::function<void()> act) {
+  impl_->acts.push_back(std::move(act));
+  impl_->wake->signal();
+}
 
 void World::add_visitor(FlushVisitor& visitor) { impl_->visitors.push_back(&visitor); }
 

@@ -23,6 +23,7 @@
 #include "server/world/file/world_error.h"
 #include "server/world/flush_visitor.h"
 #include "server/world/journal/recovery.h"
+#include "server/world/run.h"
 #include "server/world/saving/durability.h"
 #include "server/world/time/pacer.h"
 #include "server/world/time/work_time.h"
@@ -98,12 +99,6 @@ struct WorldOptions {
   RegistryOptions registry = {};
   /// Number of threads for passes, including the world thread. 0 means one per processor.
   std::uint32_t workers = 1;
-};
-
-/// Describes the level to which a run will return.
-struct Run {
-  std::uint64_t sequence = 0;  ///< sequence number of the last input in the level
-  std::uint64_t tick = 0;      ///< the level's tick
 };
 
 /// Describes a tick. Converts to false if there was no tick, for instance after stop().
@@ -333,6 +328,9 @@ class World {
   /// Makes a sleeping next_frame flush once. May be called on any thread and in signal handlers.
   void wake() noexcept;
 
+  /// Calls `act` at the beginning of the next flush, before the visitors. There, a visitor's request
+  /// to play() or stop_playing() can be carried out.
+  void at_next_flush(std::function<void()> act);
   /// Adds a FlushVisitor. Visitors are called in the order in which they were added. A visitor must
   /// be removed before it is destroyed.
   void add_visitor(FlushVisitor& visitor);

@@ -68,6 +68,7 @@ struct World::Impl {
   std::string stands;           // the reason why the world is stopped, or empty
   std::uint64_t stands_before = 0;
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
+  std::vector<std::function<void()>> acts;     // for the beginning of the next flush
   std::optional<Run> run;
   Pace level_pace;  // pace of the clock to which the end of the run returns
   // Steps of the run, or of the last one, in the file.
