@@ -120,6 +120,13 @@ void undo(const Common& common, const UndoOrder& order);
 /// Prints this user's steps, at most `limit`.
 void history(const Common& common, std::uint32_t limit);
 
+// --- run.cc
+
+/// Begins a run, or ends it.
+void set_run(const Common& common, bool on);
+/// Describes a run that is on, for `muster info`.
+std::string run_text(const session::RunState& state);
+
 // --- trace.cc
 /// If `causes` is true, the trace shows which message caused each message.
 void trace(const Common& common, const std::string& path, double seconds, bool causes);

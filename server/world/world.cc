@@ -341,7 +341,7 @@ void World::Impl::read_history() {
   load(steps);
   if (const std::optional<FileLevel>& level = file.meta().level) {
     run = Run{.sequence = level->sequence, .tick = level->tick};
-    level_pace.paused = options.level;
+    level_pace.paused = true;
     history.begin_run();
     load(of_run);
   } else {
