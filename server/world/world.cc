@@ -345,7 +345,7 @@ void World::Impl::read_history() {
     history.begin_run();
     load(of_run);
   } else {
-    for (const EditHistory::Saved& step : of_run) last_run.push_back(step.number);
+    last_run.load(of_run);
   }
 }
 

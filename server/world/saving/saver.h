@@ -110,6 +110,10 @@ class Saver {
   /// Finishes a running save, and queues all recorded inputs. Must be called before the registry's
   /// state is replaced.
   void settle();
+  /// Drops the records of inputs until the next save. Must be followed by save(LevelChange).
+  void pause_recording() noexcept {
+    if (recorder_) recorder_->pause();
+  }
   /// How a save changes the level (LevelAct), and what it writes to the history in addition to the
   /// changes of Host::history.
   struct LevelChange {

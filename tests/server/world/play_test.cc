@@ -13,6 +13,7 @@
 #include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "registry/state/state_format.h"
+#include "schema/hash.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 #include "tests/server/world/run_sql.h"
@@ -203,6 +204,191 @@ TEST_CASE("a run cannot begin twice or end twice") {
   CHECK(played.world.stop_playing().error().detail() == "no run is on");
   REQUIRE(played.world.play());
   CHECK(played.world.play().error().detail() == "a run is on already");
+}
+
+namespace {
+
+/// Users who make the same edits with and without a run.
+struct Editing {
+  explicit Editing(const std::string& path) : world(path, install, options()) {
+    EntityRegistry& r = world.registry();
+    if (!world.is_new()) return;
+    for (const char* name : {"a", "b"}) r.create(name, game::Health{.value = 10}, game::Armor{.factor = 1}).or_stop();
+    r.create_under(r.find_path("/a"), "child", game::Health{.value = 3}).or_stop();
+    world.save();
+  }
+  Entity at(const std::string& path) { return world.registry().find_path(path); }
+  Sender by(std::uint64_t user) { return {.session = 10 + user, .user = user, .request = ++requests}; }
+  void push(BatchBuilder& batch, std::uint64_t user = 1) {
+    const Receipt receipt = world.registry().host().push_batch(batch.bytes(), by(user));
+    REQUIRE(receipt.refused == 0);
+    REQUIRE(receipt.dead == 0);
+  }
+  void health(Entity e, float value, std::uint64_t user = 1) {
+    BatchBuilder batch;
+    batch.append_rows(e, Set{}, game::Health{.value = value});
+    push(batch, user);
+  }
+  void field(Entity e, float value) {
+    SetField set{.component = TypeTraits<game::Health>::id, .field = hash32("value"), .bytes = 4};
+    std::memcpy(set.value.data(), &value, 4);
+    BatchBuilder batch;
+    batch.append(e, set);
+    push(batch);
+  }
+  void intern(const std::string& text) {
+    BatchBuilder batch;
+    batch.append_table(TypeTraits<InternText>::id, {}, encode(InternText{.text = text}));
+    push(batch);
+  }
+  Entity create(Entity parent, const std::string& name) {
+    intern(name);
+    const Entity e = world.registry().host().grant(1, 11);
+    BatchBuilder batch;
+    batch.append_rows(e, Create{.parent = parent, .name = text_of(name)}, game::Health{.value = 1});
+    push(batch);
+    return e;
+  }
+  float value(const std::string& path) { return world.registry().get<game::Health>(at(path)).value; }
+  World world;
+  std::uint64_t requests = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a kept edit has the value that the edit wrote, and is one step that undo takes back") {
+  for (const bool before_stop : {true, false}) {
+    CAPTURE(before_stop);
+    const Directory directory;
+    Editing e(directory / "w.muster");
+    const auto level = rows_of(e.world.registry());
+    REQUIRE(e.world.play());
+    e.health(e.at("/a"), 20);
+    e.health(e.at("/b"), 30, 2);
+    e.field(e.at("/a"), 25);
+    e.world.registry().push(e.at("/a"), game::Damage{.amount = 5});  // the run goes on
+    CHECK(e.value("/a") == 20);
+    const KeepSelection keep{.places = {{.entity = e.at("/a"), .component = TypeTraits<game::Health>::id}}};
+    if (before_stop) {
+      const auto marked = e.world.keep(keep, e.by(1));
+      REQUIRE(marked);
+      CHECK(marked->marked);
+    }
+    REQUIRE(e.world.stop_playing());
+    if (!before_stop) {
+      CHECK(e.value("/a") == 10);
+      const auto kept = e.world.keep(keep, e.by(1));
+      REQUIRE(kept);
+      CHECK(kept->messages == 2);
+    } else {
+      REQUIRE(e.world.kept().size() == 1);
+      CHECK(e.world.kept().front().messages == 2);
+    }
+    CHECK(e.value("/a") == 25);
+    CHECK(e.value("/b") == 10);
+    CHECK(e.world.history().apply(HistoryAct::undo, e.by(1), Conflicts::skip, false).done == 1);
+    CHECK(e.value("/a") == 10);
+    CHECK(e.world.history().apply(HistoryAct::redo, e.by(1), Conflicts::skip, false).done == 1);
+    CHECK(e.value("/a") == 25);
+  }
+}
+
+TEST_CASE("entities made in a run get ids of the level when they are kept, and references follow") {
+  const Directory directory;
+  Editing e(directory / "w.muster");
+  REQUIRE(e.world.play());
+  const Entity tower = e.create(e.at("/a"), "tower");
+  const Entity guard = e.create(tower, "guard");
+  const Entity other = e.create({}, "other");
+  BatchBuilder batch;
+  batch.append(guard, Reparent{.parent = e.at("/b")});
+  e.push(batch);
+  e.health(guard, 7);
+  REQUIRE(e.world.stop_playing());
+  CHECK(!e.at("/a/tower"));
+  CHECK(e.world.run_edits(0, 100).size() == 5);
+
+  // Keeping what lies below keeps the ancestor that the run made, but not what happened to it.
+  const auto kept = e.world.keep({.places = {{.entity = guard}}}, e.by(1));
+  REQUIRE(kept);
+  CHECK(kept->created == 2);
+  CHECK(e.at("/a/tower"));
+  CHECK(e.at("/b/guard"));
+  CHECK(e.value("/b/guard") == 7);
+  CHECK(!e.at("/other"));
+  CHECK(e.world.history().apply(HistoryAct::undo, e.by(1), Conflicts::skip, false).done > 0);
+  CHECK(!e.at("/a/tower"));
+  CHECK(!e.at("/b/guard"));
+  (void)other;
+
+  const auto all = e.world.keep({.all = true}, e.by(1));
+  REQUIRE(all);
+  CHECK(all->created == 3);
+  CHECK(e.at("/other"));
+}
+
+TEST_CASE("keeping everything equals the same edits made without a run") {
+  const Directory directory;
+  const auto edit = [](Editing& e) {
+    const Entity tower = e.create({}, "tower");
+    e.health(e.at("/a"), 20);
+    BatchBuilder batch;
+    batch.append(e.at("/a/child"), Reparent{.parent = tower});
+    batch.append(e.at("/b"), Remove{.component = TypeTraits<game::Armor>::id});
+    e.push(batch);
+    BatchBuilder last;
+    last.append(e.at("/a"), Destroy{});
+    e.push(last, 2);
+  };
+  Editing without(directory / "without.muster"), with(directory / "with.muster");
+  edit(without);
+  REQUIRE(with.world.play());
+  edit(with);
+  REQUIRE(with.world.keep({.all = true}, with.by(1)));
+  REQUIRE(with.world.stop_playing());
+  const auto names = [](EntityRegistry& r) {
+    std::string text;
+    for (const char* path : {"/a", "/b", "/tower", "/tower/child"}) {
+      const Entity e = r.find_path(path);
+      text += std::string(path) + (e ? " " + std::to_string(r.get<game::Health>(e).value) : " none") +
+              (e && r.has<game::Armor>(e) ? " armor" : "") + "\n";
+    }
+    return text;
+  };
+  CHECK(names(with.world.registry()) == names(without.world.registry()));
+}
+
+TEST_CASE("the edits of the last run can be kept after a restart, and marks survive a crash") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    Editing e(path);
+    REQUIRE(e.world.play());
+    e.health(e.at("/a"), 20);
+    e.health(e.at("/b"), 30);
+    e.world.save();
+    REQUIRE(e.world.keep({.places = {{.entity = e.at("/a")}}}, e.by(1)));
+  }
+  {
+    Editing e(path);
+    REQUIRE(e.world.run());
+    REQUIRE(e.world.run_edits(0, 10).size() == 2);
+    CHECK(e.world.run_edits(0, 10)[0].marked == false);
+    CHECK(e.world.run_edits(0, 10)[1].marked == true);
+    REQUIRE(e.world.stop_playing());
+    CHECK(e.value("/a") == 20);
+    CHECK(e.value("/b") == 10);
+  }
+  Editing e(path);
+  CHECK(!e.world.run());
+  CHECK(e.value("/a") == 20);
+  const auto edits = e.world.run_edits(0, 10);
+  REQUIRE(edits.size() == 2);
+  REQUIRE(e.world.keep({.steps = {edits[0].step}}, e.by(1)));
+  CHECK(e.value("/b") == 30);
+  CHECK(!e.world.keep({.steps = {12345}}, e.by(1)));
+  REQUIRE(e.world.play());
+  CHECK(e.world.run_edits(0, 10).empty());
 }
 
 }  // namespace muster::play_test
