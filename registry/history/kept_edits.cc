@@ -118,8 +118,11 @@ void each_reference(const TypeTable& types, Message& message, E&& entity, T&& te
 
 class Keeping {
  public:
-  Keeping(EntityRegistry& level, std::span<const history::Step* const> run, const KeepSelection& selection)
+  Keeping(EntityRegistry& level, std::span<const history::Step* const> run, const KeepSelection& selection,
+          std::span<const std::pair<Entity, Entity>> known)
       : level_(level), types_(level.types()), now_(level), selection_(selection) {
+    for (const auto& [in_run, in_level] : known)
+      if (now_.alive(in_level)) ids_[in_run.bits()] = in_level;
     std::vector<const history::Step*> steps(run.begin(), run.end());
     // Inputs of several steps may alternate.
     std::map<std::uint64_t, std::pair<const history::Step*, const SentInput*>> inputs;
@@ -164,6 +167,7 @@ class Keeping {
     Message message;
     bool kept;                    // kept as it is
     std::vector<Entity> creates;  // those of the targets that the message creates
+    bool is_there = false;        // all that it creates was kept earlier
   };
 
   static Entity parent_of(const Message& message) {
@@ -193,10 +197,14 @@ class Keeping {
   bool want(Entity e) { return wanted_.insert(e.bits()).second; }
 
   void grant(std::uint64_t session) {
-    for (const Item& item : items_)
+    for (Item& item : items_) {
+      // An entity that was kept earlier is there already.
+      const bool had_any = !item.creates.empty();
+      std::erase_if(item.creates, [&](Entity e) { return ids_.contains(e.bits()); });
+      item.is_there = had_any && item.creates.empty();
       if (item.kept)
-        for (const Entity e : item.creates) made_.created.push_back(e);
-    if (made_.created.empty()) return;
+        for (const Entity e : item.creates) made_.created.emplace_back(e, Entity{});
+    }
     RegistryHost host = level_.host();
     std::size_t granted = 0;
     while (granted < made_.created.size()) {
@@ -204,9 +212,9 @@ class Keeping {
       if (const std::uint32_t returned = host.returned_ids()) count = std::min(count, returned);
       const Entity first = host.grant(count, session);
       for (std::uint32_t i = 0; i < count; ++i, ++granted) {
-        const Entity id{first.index + i, 1};
-        ids_.emplace(made_.created[granted].bits(), id);
-        made_.created[granted] = id;
+        auto& [in_run, in_level] = made_.created[granted];
+        in_level = {first.index + i, 1};
+        ids_.emplace(in_run.bits(), in_level);
       }
     }
   }
@@ -228,6 +236,7 @@ class Keeping {
 
   void emit(Item& item) {
     Message& message = item.message;
+    if (item.is_there) return;
     if (item.kept || (item.creates.empty() && any_wanted(message))) return put(message);
     if (message.targets.size() != 1 || message.shared) return;
     for (const KeepPlace& place : places_of(message.targets.front())) emit_part(message, place);
@@ -343,8 +352,8 @@ class Keeping {
 }  // namespace
 
 KeptEdits kept_edits(EntityRegistry& level, std::span<const history::Step* const> run, const KeepSelection& selection,
-                     std::uint64_t session) {
-  return Keeping(level, run, selection).keep(session);
+                     std::span<const std::pair<Entity, Entity>> known, std::uint64_t session) {
+  return Keeping(level, run, selection, known).keep(session);
 }
 
 KeepSelection selection_of(const history::Step& mark) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schema/builtin.h"
@@ -42,7 +43,8 @@ struct KeptEdits {
   std::vector<std::byte> batches;    ///< aligned to 16 bytes
   std::uint32_t messages = 0;        ///< how many there are
   std::uint32_t nil_references = 0;  ///< references to entities that are not kept
-  std::vector<Entity> created;       ///< ids that were granted for entities made in the run
+  /// The entities that receive an id of the level: their ids in the run and in the level.
+  std::vector<std::pair<Entity, Entity>> created;
   /// A sentence for each edit that cannot be kept.
   std::vector<std::string> skipped;
 };
@@ -56,9 +58,10 @@ class RowsNow;
 /// must contain the level. Entities that the run made receive ids that are granted to `session`, and
 /// references to them follow. An entity is kept together with what edits put below it, and with
 /// those of its ancestors that edits have made. If the level lacks an entity, edits of that entity
-/// are skipped.
+/// are skipped. `known` contains the ids of entities that were kept earlier; those that are alive are
+/// not created again.
 KeptEdits kept_edits(EntityRegistry& level, std::span<const Step* const> run, const KeepSelection& selection,
-                     std::uint64_t session);
+                     std::span<const std::pair<Entity, Entity>> known, std::uint64_t session);
 
 /// Returns the selection of a step that consists of a KeepEdits, or an empty one.
 KeepSelection selection_of(const Step& mark);

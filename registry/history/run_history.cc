@@ -30,6 +30,7 @@ struct RunHistory::Impl {
   EntityRegistry& registry;
   std::vector<history::Step> steps;
   std::vector<std::uint64_t> numbers;
+  std::vector<std::pair<Entity, Entity>> created;  // ids in the run and in the level
 };
 
 RunHistory::RunHistory(EntityRegistry& registry) : impl_(std::make_unique<Impl>(registry)) {}
@@ -38,6 +39,7 @@ RunHistory::~RunHistory() = default;
 void RunHistory::load(std::span<const EditHistory::Saved> saved) {
   impl_->steps.clear();
   impl_->numbers.clear();
+  impl_->created.clear();
   for (const EditHistory::Saved& each : saved) {
     impl_->numbers.push_back(each.number);
     auto step = history::decode(each.number, each.bytes);
@@ -64,7 +66,11 @@ std::vector<RunHistory::Mark> RunHistory::marks() const {
 }
 
 KeptEdits RunHistory::kept(const KeepSelection& selection, std::uint64_t session) const {
-  return history::kept_edits(impl_->registry, impl_->of(false), selection, session);
+  return history::kept_edits(impl_->registry, impl_->of(false), selection, impl_->created, session);
+}
+
+void RunHistory::applied(const KeptEdits& edits) {
+  impl_->created.insert(impl_->created.end(), edits.created.begin(), edits.created.end());
 }
 
 }  // namespace muster

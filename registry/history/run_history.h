@@ -38,6 +38,8 @@ class RunHistory {
   std::vector<Mark> marks() const;
   /// Returns the selected edits. The registry must contain the level.
   KeptEdits kept(const KeepSelection& selection, std::uint64_t session) const;
+  /// Must be called once the edits have been applied, so that entities are not created twice.
+  void applied(const KeptEdits& edits);
 
  private:
   struct Impl;

@@ -103,10 +103,11 @@ std::expected<KeepReport, std::string> World::Impl::apply_kept(const KeepSelecti
   batch.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
   const Receipt receipt = registry.host().push_batch(batch.bytes(), by);
   if (receipt.refused != 0) {
-    for (const Entity e : edits.created) registry.host().return_grant(e, 1);
+    for (const auto& [in_run, in_level] : edits.created) registry.host().return_grant(in_level, 1);
     return std::unexpected("nothing was kept, because one of the edits is refused now: " +
                            std::string(name(receipt.refusal.code)));
   }
+  last_run.applied(edits);
   return KeepReport{.sequence = receipt.sequence,
                     .messages = edits.messages,
                     .created = static_cast<std::uint32_t>(edits.created.size()),

@@ -57,3 +57,28 @@ def after_a_crash_the_run_or_the_level_comes_back_as_asked(folder):
             equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 80)
         folder.stop(server)
         folder.run("verify", "game.muster")
+
+
+def edits_of_a_run_are_kept_by_field_entity_and_step(folder):
+    with game(folder):
+        equal(folder.run("keep"), "the run has no edits\n")
+        folder.run("play")
+        folder.run("set", "tower", "Health.value", "5")
+        folder.run("set", "tower", "Unit.team", "blue")
+        folder.run("spawn", "/orc", "Health.value=3")
+        holds(folder.run("keep", "tower", "Health.value"), "marked; it is kept when the run ends\n")
+        edits = folder.json("keep")["edits"]
+        equal([(each["what"], each["marked"]) for each in edits],
+              [("create orc", False), ("set game.Unit.team of tower", False), ("set game.Health.value of tower", True)])
+        holds(folder.run("stop"), "with 1 kept edit\n")
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 5)
+        team = folder.json("show", "tower")["components"]["game.Unit"]["team"]
+        folder.run("undo")
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 80)
+        folder.run("redo")
+        holds(folder.run("keep", "--step", str(edits[0]["step"])), "kept: 1 edit; `muster undo` takes it back\n")
+        equal(folder.json("show", "orc")["components"]["game.Health"]["value"], 3)
+        holds(folder.run("keep"), "create orc", "set game.Unit.team of tower")
+        holds(folder.run("keep", "--all"), "kept: ")
+        assert folder.json("show", "tower")["components"]["game.Unit"]["team"] != team
+        holds(folder.error(REFUSED, "keep", "gate"), "the last run has no such edits")
