@@ -1,7 +1,5 @@
 // A run never changes the level, and the level comes back exactly.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sqlite3.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -39,6 +37,16 @@ Handlers install(EntityRegistry& registry) {
 WorldOptions options(Durability durability = Durability::each_flush) {
   return {.hz = 20'000, .code = "game 1", .durability = durability, .autosave = {}};
 }
+
+/// Worlds of this process use it while this lives.
+struct FailingDisk {
+  FailingDisk() { sqlite3_vfs_register(sqlite3_vfs_find("faulty-playing"), 1); }
+  ~FailingDisk() { sqlite3_vfs_register(usual, 1); }
+  FailingDisk(const FailingDisk&) = delete;
+  FailingDisk& operator=(const FailingDisk&) = delete;
+  sqlite3_vfs* const usual = sqlite3_vfs_find(nullptr);
+  FaultyDisk disk{"faulty-playing"};
+};
 
 /// All rows of a state except for the sequence, which goes on.
 struct Rows final : StateSink {
@@ -196,6 +204,83 @@ TEST_CASE("a world that is opened as a level ends its run and is paused") {
   played.tick();
   REQUIRE(played.world.stop_playing());
   CHECK(played.world.pace().paused);
+}
+
+TEST_CASE("the level survives another program that writes to the file during the run") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  Played played(path);
+  const auto level = rows_of(played.world.registry());
+  REQUIRE(played.world.play());
+  for (int i = 0; i < 30; ++i) {
+    played.tick();
+    if (i % 5 == 0) run_sql(path, "UPDATE section_names SET name = name");
+    if (i % 7 == 0) played.world.save();
+    if (i % 11 == 0) (void)played.world.begin_save([](const auto& saved) { CHECK(saved); });
+  }
+  const auto run = rows_of(played.world.registry());
+  played.world.save();
+  REQUIRE(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") != "");
+  REQUIRE(played.world.stop_playing());
+  CHECK(rows_of(played.world.registry()) == level);
+  CHECK(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") == "");
+}
+
+TEST_CASE("if the level cannot be saved when the run ends, the file keeps the run until it can") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  std::map<StateKey, std::string> level, run;
+  {
+    FailingDisk failing;
+    Played played(path);
+    level = rows_of(played.world.registry());
+    REQUIRE(played.world.play());
+    for (int i = 0; i < 10; ++i) played.tick();
+    played.world.save();
+    run = rows_of(played.world.registry());
+    failing.disk.operations_left = 0;
+    const auto ended = played.world.stop_playing();
+    REQUIRE(!ended);
+    CHECK(!played.world.run());
+    CHECK(rows_of(played.world.registry()) == level);
+    CHECK(played.world.recording_error() != nullptr);
+    failing.disk.operations_left = 0;  // as if it were killed
+  }
+  {
+    Played again(path);
+    REQUIRE(again.world.run());
+    CHECK(rows_of(again.world.registry()) == run);
+    REQUIRE(again.world.stop_playing());
+    CHECK(rows_of(again.world.registry()) == level);
+  }
+  FailingDisk failing;
+  Played played(path);
+  REQUIRE(played.world.play());
+  played.tick();
+  failing.disk.operations_left = 0;
+  REQUIRE(!played.world.stop_playing());
+  failing.disk.operations_left = -1;
+  // The next save makes it true.
+  REQUIRE(played.world.try_save());
+  CHECK(played.world.recording_error() == nullptr);
+  played.edit();
+  CHECK(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") == "");
+}
+
+TEST_CASE("a run that cannot be begun because the disk fails leaves the level as it is") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  FailingDisk failing;
+  Played played(path);
+  const auto level = rows_of(played.world.registry());
+  failing.disk.operations_left = 0;
+  REQUIRE(!played.world.play());
+  CHECK(!played.world.run());
+  CHECK(rows_of(played.world.registry()) == level);
+  failing.disk.operations_left = -1;
+  REQUIRE(played.world.play());
+  REQUIRE(played.world.stop_playing());
+  CHECK(rows_of(played.world.registry()) == level);
 }
 
 TEST_CASE("a run cannot begin twice or end twice") {
