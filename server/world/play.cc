@@ -4,7 +4,7 @@
 //   play()           save, and keep the checkpoint        WorldFile, LevelAct::keep
 //                    put the history of the level aside   EditHistory::begin_run
 //   stop_playing()   read the kept rows into the registry WorldFile::load_level, RegistryHost::restore
-//                    save, and drop the level             LevelAct::drop
+//                    begin to save, and drop the level    LevelAct::drop
 //
 // Both begin a new epoch. If the process dies before the second save is complete, the file still
 // contains the run.
@@ -26,14 +26,14 @@ std::expected<void, WorldError> World::Impl::play() {
   for (FlushVisitor* visitor : visitors) visitor->epoch_ends();
   Saver::LevelChange change{.act = LevelAct::keep, .run_steps = RunSteps{.first = registry.sequence() + 1}};
   for (const std::uint64_t number : last_run.numbers()) change.also.push_back({.number = number, .bytes = {}});
-  auto report = saver.save(change);
+  auto report = saver.save_level(std::move(change));
   begin_marking();
   if (!report) {
     begin_epoch(false);
     return std::unexpected(std::move(report.error()));
   }
   run = Run{.sequence = registry.sequence(), .tick = tick};
-  run_steps = change.run_steps;
+  run_steps = RunSteps{.first = registry.sequence() + 1};
   last_run.load({});
   history.begin_run();
   level_pace = pacer.pace();
@@ -78,12 +78,13 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
   }
   mark.end(registry.sequence(), tick);
   (void)pacer.set({.speed = level_pace.speed, .paused = level_pace.paused}, Clock::now());
-  auto report = saver.save(change);
+  saver.drop_level(std::move(change), [this](const Saver::Report& report) {
+    if (!report && options.on_warning)
+      options.on_warning("the world is the level again, but the file still contains the run: " +
+                         report.error().detail() + ". That is tried again");
+  });
   begin_epoch(true);
-  if (report) return {};
-  return std::unexpected(WorldError(report.error().code(), file.path(),
-                                    "the world is the level again, but the file still contains the run: " +
-                                        report.error().detail() + ". That is tried again"));
+  return {};
 }
 
 std::expected<KeepReport, std::string> World::Impl::keep(const KeepSelection& selection, Sender by) {

@@ -234,7 +234,8 @@ class World {
   /// the level, except that the sequence goes on. Handlers and sinks stay, and restore hooks are
   /// called as after EntityRegistry::load(). Messages that were posted in the run are dropped.
   /// Begins a new epoch. Fails without any effect if no run is on or if the level cannot be read.
-  /// If only saving fails, the run has ended, but the file contains it until a later save succeeds.
+  /// Saving the level has only begun when the call returns. Until it has succeeded, the file contains
+  /// the run; if it fails, `on_warning` is called, and each later save tries again.
   /// May be called on a stopped world (stopped()), which then continues. Must be called between
   /// inputs, but not by a FlushVisitor.
   [[nodiscard]] std::expected<void, WorldError> stop_playing();

@@ -222,6 +222,7 @@ TEST_CASE("the level survives another program that writes to the file during the
   played.world.save();
   REQUIRE(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") != "");
   REQUIRE(played.world.stop_playing());
+  REQUIRE(played.world.try_save());
   CHECK(rows_of(played.world.registry()) == level);
   CHECK(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") == "");
 }
@@ -239,8 +240,8 @@ TEST_CASE("if the level cannot be saved when the run ends, the file keeps the ru
     played.world.save();
     run = rows_of(played.world.registry());
     failing.disk.operations_left = 0;
-    const auto ended = played.world.stop_playing();
-    REQUIRE(!ended);
+    REQUIRE(played.world.stop_playing());
+    CHECK(!played.world.try_save());
     CHECK(!played.world.run());
     CHECK(rows_of(played.world.registry()) == level);
     CHECK(played.world.recording_error() != nullptr);
@@ -258,9 +259,11 @@ TEST_CASE("if the level cannot be saved when the run ends, the file keeps the ru
   REQUIRE(played.world.play());
   played.tick();
   failing.disk.operations_left = 0;
-  REQUIRE(!played.world.stop_playing());
+  REQUIRE(played.world.stop_playing());
+  played.edit();
+  CHECK(!played.world.try_save());
+  CHECK(played.world.recording_error() != nullptr);
   failing.disk.operations_left = -1;
-  // The next save makes it true.
   REQUIRE(played.world.try_save());
   CHECK(played.world.recording_error() == nullptr);
   played.edit();
