@@ -81,10 +81,12 @@ set(muster_registry_sources
   registry/history/description.cc
   registry/history/edit_history.cc
   registry/history/inverse.cc
+  registry/history/kept_edits.cc
   registry/history/overlay.cc
   registry/history/parts.cc
   registry/history/places.cc
   registry/history/recording.cc
+  registry/history/run_history.cc
   registry/history/saved_steps.cc
   registry/history/snapshot_taking.cc
   registry/history/step_parts.cc
@@ -159,6 +161,7 @@ set(muster_world_sources
   server/world/place/file_watch.cc
   server/world/place/left_behind.cc
   server/world/place/wal_content.cc
+  server/world/play.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
   server/world/rows/preserved_columns.cc
@@ -217,6 +220,7 @@ set(muster_server_sources
   server/questions/history_questions.cc
   server/questions/question_queue.cc
   server/questions/question_table.cc
+  server/questions/run_questions.cc
   server/questions/session_questions.cc
   server/questions/shown_entity.cc
   server/questions/template_questions.cc
@@ -315,6 +319,7 @@ set(muster_public_headers
   registry/handlers/types_known.h
   registry/handlers/unkept.h
   registry/history/edit_history.h
+  registry/history/kept_edits.h
   registry/host.h
   registry/observe/figures.h
   registry/observe/trace.h
@@ -367,6 +372,7 @@ set(muster_public_headers
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
   server/world/journal/recovery.h
+  server/world/run.h
   server/world/saving/durability.h
   server/world/time/pacer.h
   server/world/time/work_time.h
@@ -379,6 +385,7 @@ set(muster_schemas
   schema/costs.fbs
   schema/handlers.fbs
   schema/muster.fbs
+  schema/run.fbs
   schema/saving.fbs
   schema/scene.fbs
   schema/session.fbs

@@ -132,8 +132,6 @@ struct KeepOrder {
   std::string entity, field;         ///< an entity to keep, or one of its components or fields
 };
 void keep(const Common& common, const KeepOrder& order);
-/// Describes a run that is on, for `muster info`.
-std::string run_text(const session::RunState& state);
 
 // --- trace.cc
 /// If `causes` is true, the trace shows which message caused each message.

@@ -359,8 +359,9 @@ int main(int argc, char** argv) {
             ->capture_default_str();
       },
       [&] { history(common, history_limit); });
-  command("play", "Begin a run: keep the world as the level, and start the clock", [](CLI::App&) {},
-          [&] { set_run(common, true); });
+  command(
+      "play", "Begin a run: keep the world as the level, and start the clock", [](CLI::App&) {},
+      [&] { set_run(common, true); });
   command("stop", "End the run: the world becomes the level again", [](CLI::App&) {}, [&] { set_run(common, false); });
   KeepOrder keep_;
   std::uint32_t edits_limit = 50;

@@ -86,8 +86,4 @@ void keep(const Common& common, const KeepOrder& order) {
     print_line(plural(kept.nil_references, "reference", "references") + " to what was not kept: written as nil");
 }
 
-std::string run_text(const session::RunState& state) {
-  return "on; `muster stop` brings back the level of tick " + std::to_string(state.level_tick);
-}
-
 }  // namespace muster::cli

@@ -19,7 +19,7 @@ namespace {
 /// A message of a batch of edits.
 struct Message {
   TypeId type = 0;
-  bool shared = false;          // Spawn and MergeTemplate: the targets belong together
+  bool shared = false;               // Spawn and MergeTemplate: the targets belong together
   std::vector<Entity> targets = {};  // empty for a table
   std::vector<std::byte> payload = {};
   std::vector<RowSetEntry> rows = {};
@@ -255,8 +255,7 @@ class Keeping {
     }
     if (message.type == TypeTraits<SetField>::id) {
       const auto set = read<SetField>(message.payload);
-      const FieldPlace* const set_at =
-          set.component == place.component ? types_.place(*component, set.field) : nullptr;
+      const FieldPlace* const set_at = set.component == place.component ? types_.place(*component, set.field) : nullptr;
       if (!set_at) return;
       Message copy = message;
       if (!field || (set_at->offset >= field->offset && set_at->offset + set_at->size <= field->offset + field->size))
@@ -274,7 +273,8 @@ class Keeping {
       const auto* const type = types_.find(TypeTraits<Set>::id);
       const TypeDescriptor* const of[] = {component};
       const RowSet rows(*type, of);
-      Message one{.type = message.type, .targets = message.targets, .rows = {rows.entries().begin(), rows.entries().end()}};
+      Message one{
+          .type = message.type, .targets = message.targets, .rows = {rows.entries().begin(), rows.entries().end()}};
       one.payload.resize(rows.shape().bytes);
       std::memcpy(one.payload.data(), message.payload.data(), type->size);
       std::memcpy(one.payload.data() + rows.offset(component->id), value, component->size);
@@ -340,9 +340,11 @@ class Keeping {
   const RowsNow now_;
   const KeepSelection& selection_;
   std::vector<Item> items_;
-  std::unordered_map<std::uint64_t, std::size_t> created_;  // by an entity's bits: the item that creates it
-  std::unordered_set<std::uint64_t> wanted_;                // entities that are kept as a whole
-  std::unordered_map<std::uint64_t, Entity> ids_;           // ids in the level of what the run has made
+  // By an entity's bits: the item that creates it
+  std::unordered_map<std::uint64_t, std::size_t> created_;
+  std::unordered_set<std::uint64_t> wanted_;  // entities that are kept as a whole
+  // Ids in the level of what the run has made
+  std::unordered_map<std::uint64_t, Entity> ids_;
   std::unordered_map<std::uint64_t, const std::string*> texts_;
   std::unordered_set<std::uint64_t> interned_;
   BatchBuilder out_{batch_bytes_max};

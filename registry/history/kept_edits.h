@@ -55,11 +55,11 @@ struct Step;
 class RowsNow;
 
 /// Returns the selected edits of a run's steps in the order in which they were made. The registry
-/// must contain the level. Entities that the run made receive ids that are granted to `session`, and
-/// references to them follow. An entity is kept together with what edits put below it, and with
+/// must contain the level. Entities that the run made receive ids that are granted to `session`,
+/// and references to them follow. An entity is kept together with what edits put below it, and with
 /// those of its ancestors that edits have made. If the level lacks an entity, edits of that entity
-/// are skipped. `known` contains the ids of entities that were kept earlier; those that are alive are
-/// not created again.
+/// are skipped. `known` contains the ids of entities that were kept earlier; those that are alive
+/// are not created again.
 KeptEdits kept_edits(EntityRegistry& level, std::span<const Step* const> run, const KeepSelection& selection,
                      std::span<const std::pair<Entity, Entity>> known, std::uint64_t session);
 

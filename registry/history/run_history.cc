@@ -60,8 +60,7 @@ std::vector<RunEdit> RunHistory::list(std::uint32_t offset, std::uint32_t limit)
 std::vector<RunHistory::Mark> RunHistory::marks() const {
   std::vector<Mark> marks;
   for (const history::Step* mark : impl_->of(true))
-    marks.push_back({.by = {.session = mark->session, .user = mark->user},
-                     .selection = history::selection_of(*mark)});
+    marks.push_back({.by = {.session = mark->session, .user = mark->user}, .selection = history::selection_of(*mark)});
   return marks;
 }
 

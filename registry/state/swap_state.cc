@@ -1,8 +1,8 @@
 // Replaces the state of a registry with another one, which was loaded, created, or swapped out
 // earlier.
 //
-//   load(source)        rows > StateReader > a separate RegistryState   registry/state/state_reader.cc
-//   swap_state(other)   a state that the registry made or had
+//   load(source)        rows > StateReader > a separate RegistryState
+//   registry/state/state_reader.cc swap_state(other)   a state that the registry made or had
 //                          managers receive their saved state          registry/apply/managers.cc
 //                          the contents are exchanged                  RegistryState::swap
 //                          caches of the contents are cleared          Impl::forget_contents
@@ -15,8 +15,9 @@
 //   states outside the registry are laid out again, and the code that created the type's values
 //   destroys them.
 // - Numbers that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
-//   text_drops, uids of chunks) only increase within a registry, regardless of its state. Therefore, a sink that
-//   stores rows does not need to know about swaps: a row with a known version has the known bytes.
+//   text_drops, uids of chunks) only increase within a registry, regardless of its state.
+//   Therefore, a sink that stores rows does not need to know about swaps: a row with a known
+//   version has the known bytes.
 // - All columns of the outgoing state are offered to each ColumnPreserver, as if their chunks were
 //   recycled.
 // - If the new state does not contain a manager, the manager returns to the state that it had when

@@ -81,8 +81,8 @@ class Looks {
   // The numbers of kinds, by their components. After the registry's state has been replaced, an
   // archetype may have another number.
   std::map<std::vector<TypeId>, std::uint32_t> kind_numbers_;
-  std::uint64_t swaps_ = 0;  // RegistryReader::swaps() at the time of the previous Look
-  std::vector<std::uint64_t> texts_told_;                                     // reported texts
+  std::uint64_t swaps_ = 0;                // swaps() at the time of the previous Look
+  std::vector<std::uint64_t> texts_told_;  // reported texts
   std::uint64_t text_drops_ = 0;
   bool texts_anew_ = false;
   std::vector<std::shared_ptr<Look>> read_;  // Looks that are not done yet

@@ -1,5 +1,6 @@
-// Answers Play, StopPlaying, GetRun, GetRunEdits, and Keep. The world acts at the beginning of its next flush, so the
-// answers to Play and StopPlaying come later than those to the questions that follow them.
+// Answers Play, StopPlaying, GetRun, GetRunEdits, and Keep. The world acts at the beginning of its
+// next flush, so the answers to Play and StopPlaying come later than those to the questions that
+// follow them.
 #include <utility>
 
 #include "registry/entity_registry.h"

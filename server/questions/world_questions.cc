@@ -120,6 +120,10 @@ class Informing final : public SeldomWork {
     info.error = durable.error;
     info.save_error = text_of(of.world.save_error());
     if (info.save_error.empty()) info.save_error = of.world.size_warning();
+    if (const std::optional<Run> run = of.world.run()) {
+      info.playing = true;
+      info.level_tick = run->tick;
+    }
     asked_.answer(info);
   }
 };

@@ -25,9 +25,9 @@ class EditHistory;  // registry/history/edit_history.h
 
 /// The facts about a world that do not change during the lifetime of a desk.
 struct WorldFacts {
-  double hz = 0;            ///< ticks per second at speed 1, or 0 for none
-  std::string world;        ///< the world's name
-  std::string program;      ///< the server's name and version
+  double hz = 0;        ///< ticks per second at speed 1, or 0 for none
+  std::string world;    ///< the world's name
+  std::string program;  ///< the server's name and version
   Durability durability = Durability::checkpoint;
   std::chrono::nanoseconds autosave{0};  ///< time between automatic saves, or 0 if there are none
 

@@ -1,5 +1,5 @@
-#include "server/world/world_impl.h"
 #include "registry/delivery/thread_pool.h"
+#include "server/world/world_impl.h"
 
 #include <algorithm>
 #include <atomic>

@@ -226,16 +226,16 @@ class World {
   CheckpointReport save();
   /// Begins a run: saves the world, and keeps the saved state as the level to which stop_playing()
   /// returns. Saves of the run do not change the level, and neither does a crash. The run has a
-  /// history of its own. Starts the clock if it is paused. Begins a new epoch. Fails if a run is on,
-  /// if the world is stopped, or if it cannot be saved; then there is no run, but the epoch may be
-  /// a new one. Must be called between inputs, but not by a FlushVisitor.
+  /// history of its own. Starts the clock if it is paused. Begins a new epoch. Fails if a run is
+  /// on, if the world is stopped, or if it cannot be saved; then there is no run, but the epoch may
+  /// be a new one. Must be called between inputs, but not by a FlushVisitor.
   [[nodiscard]] std::expected<void, WorldError> play();
-  /// Ends the run: the registry, the tick, the history, and the pace of the clock return to those of
-  /// the level, except that the sequence goes on. Handlers and sinks stay, and restore hooks are
+  /// Ends the run: the registry, the tick, the history, and the pace of the clock return to those
+  /// of the level, except that the sequence goes on. Handlers and sinks stay, and restore hooks are
   /// called as after EntityRegistry::load(). Messages that were posted in the run are dropped.
   /// Begins a new epoch. Fails without any effect if no run is on or if the level cannot be read.
-  /// Saving the level has only begun when the call returns. Until it has succeeded, the file contains
-  /// the run; if it fails, `on_warning` is called, and each later save tries again.
+  /// Saving the level has only begun when the call returns. Until it has succeeded, the file
+  /// contains the run; if it fails, `on_warning` is called, and each later save tries again.
   /// May be called on a stopped world (stopped()), which then continues. Must be called between
   /// inputs, but not by a FlushVisitor.
   [[nodiscard]] std::expected<void, WorldError> stop_playing();
@@ -245,8 +245,8 @@ class World {
   /// Keeps edits of a run: applies them to the level as one step of `by.user`, as if they had been
   /// made without the run. During a run, they are only marked, and applied when the run ends; after
   /// it, they are applied at once, until the next run begins. docs/runs.md states the rules. If
-  /// `by.session` is 0, the host is the sender. On failure, the error is a sentence, and nothing has
-  /// changed. Must be called between inputs.
+  /// `by.session` is 0, the host is the sender. On failure, the error is a sentence, and nothing
+  /// has changed. Must be called between inputs.
   [[nodiscard]] std::expected<KeepReport, std::string> keep(const KeepSelection& selection, const Sender& by = {});
   /// Returns what the end of the last run has applied, one report for each keep() of that run. A
   /// report without messages contains the reason in `skipped`.
@@ -255,9 +255,9 @@ class World {
   /// `offset` on, the newest first.
   std::vector<RunEdit> run_edits(std::uint32_t offset, std::uint32_t limit) const;
   /// Returns the epoch, a random nonzero number that was drawn when this world was opened, or by
-  /// play() or stop_playing(). Within an epoch, each sequence number identifies one input. Inputs that were not durable when the
-  /// previous process ended are lost, and their sequence numbers now identify other inputs. May be
-  /// called on any thread.
+  /// play() or stop_playing(). Within an epoch, each sequence number identifies one input. Inputs
+  /// that were not durable when the previous process ended are lost, and their sequence numbers now
+  /// identify other inputs. May be called on any thread.
   std::uint64_t epoch() const noexcept;
   /// Returns the sequence number of the last input on disk, either in the state or in the journal.
   /// May be called on any thread.
@@ -343,8 +343,8 @@ class World {
   /// Makes a sleeping next_frame flush once. May be called on any thread and in signal handlers.
   void wake() noexcept;
 
-  /// Calls `act` at the beginning of the next flush, before the visitors. There, a visitor's request
-  /// to play() or stop_playing() can be carried out.
+  /// Calls `act` at the beginning of the next flush, before the visitors. There, a visitor's
+  /// request to play() or stop_playing() can be carried out.
   void at_next_flush(std::function<void()> act);
   /// Adds a FlushVisitor. Visitors are called in the order in which they were added. A visitor must
   /// be removed before it is destroyed.

@@ -75,7 +75,8 @@ struct World::Impl {
   Pace level_pace;               // pace of the clock to which the end of the run returns
   // Steps of the run, or of the last one, in the file.
   std::optional<RunSteps> run_steps;
-  RunHistory last_run{registry};  // of the last run, whose steps stay in the file until the next one
+  // Of the last run, whose steps stay in the file until the next one
+  RunHistory last_run{registry};
 
   // True if the registry's clock is left running. Used only without hz.
   bool timers_wait = false;

@@ -2,9 +2,9 @@
 from shared import GAME, REFUSED, equal, game, holds
 
 
-def level(folder):
+def level(served):
     """Everything that an edit can change."""
-    return [folder.run("tree"), [folder.json("show", each)["components"] for each in ("tower", "gate")]]
+    return [served.run("tree"), [served.json("show", each)["components"] for each in ("tower", "gate")]]
 
 
 def a_run_changes_nothing_in_the_level(folder):

@@ -174,8 +174,7 @@ class PowerLives {
       const std::uint64_t level = world.run()->sequence;
       REQUIRE(world.stop_playing());
       REQUIRE(world.set_pace({}));  // after a restart, a run ends with a paused clock
-      const bool kept =
-          std::ranges::any_of(world.kept(), [](const KeepReport& report) { return report.messages > 0; });
+      const bool kept = std::ranges::any_of(world.kept(), [](const KeepReport& report) { return report.messages > 0; });
       if (!kept) CHECK(content(world) == levels_[level]);
     }
     ++acts_;
@@ -310,7 +309,8 @@ class PowerLives {
     return std::clamp(points[random_() % points.size()] - random_() % 2, begin, events);
   }
 
-  /// What is wrong with the world at `path`, a sentence; empty: nothing. Else `sequence` is what it holds; 0: no world.
+  /// Says what is wrong with the world at `path`, or nothing. `found` is what the world contains; its
+  /// sequence is 0 if there is no world.
   std::string wrong_with(const std::string& path, std::uint64_t told, std::uint64_t told_acts, At& found) {
     found = {};
     std::uint64_t& sequence = found.sequence;
@@ -349,8 +349,7 @@ class PowerLives {
       // The level is there beside the run.
       const std::uint64_t level = world.run()->sequence;
       if (auto ended = world.stop_playing(); !ended) return "the run does not end: " + ended.error().detail() + at;
-      const bool kept =
-          std::ranges::any_of(world.kept(), [](const KeepReport& report) { return report.messages > 0; });
+      const bool kept = std::ranges::any_of(world.kept(), [](const KeepReport& report) { return report.messages > 0; });
       if (!kept && content(world) != levels_.at(level)) return "another level" + at;
     } catch (const std::exception& error) {
       return std::string("does not open: ") + error.what();
@@ -386,9 +385,8 @@ class PowerLives {
     At left;
     const std::string wrong = wrong_with(twin / "w.muster", floor_, floor_acts_, left);
     if (!wrong.empty()) found(log, at, "the next life: " + wrong);
-    std::erase_if(hashes_, [&](const auto& each) {
-      return each.first.sequence > left.sequence || each.first.acts > left.acts;
-    });
+    std::erase_if(hashes_,
+                  [&](const auto& each) { return each.first.sequence > left.sequence || each.first.acts > left.acts; });
     return wrong.empty();
   }
 
@@ -398,9 +396,9 @@ class PowerLives {
   bool many_ = false;
   int life_ = 0;
   std::vector<Entity> units_;
-  Hashes hashes_;                              // after each flush
-  std::map<std::size_t, std::uint64_t> told_;  // durable, by the number of events there were then
-  std::uint64_t floor_ = 0;                    // durable when the life began
+  Hashes hashes_;                                   // after each flush
+  std::map<std::size_t, std::uint64_t> told_;       // durable, by the number of events there were then
+  std::uint64_t floor_ = 0;                         // durable when the life began
   std::map<std::size_t, std::uint64_t> told_acts_;  // like told_: runs that had begun or ended
   std::uint64_t floor_acts_ = 0, acts_ = 0;
   std::map<std::uint64_t, std::uint64_t> levels_;  // content of each level, by its sequence

@@ -28,7 +28,8 @@ const char* const some_questions =
 
 }  // namespace
 
-TEST_CASE("every message that a client sends to the server is a question, but for Hello, Credit, and EnterEpoch", "[questions]") {
+TEST_CASE("every message that a client sends to the server is a question, but for Hello, Credit, and EnterEpoch",
+          "[questions]") {
   const Schema schema = session_schema();
   std::map<TypeId, const QuestionDescriptor*> questions;
   for (const QuestionDescriptor& question : schema.questions)

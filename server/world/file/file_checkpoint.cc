@@ -121,29 +121,6 @@ std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<
   return settle();
 }
 
-std::expected<void, WorldError> WorldFile::know_level() {
-  auto statement = database_->prepare(
-      "SELECT id, section, key, column_, checkpoint, checksum, length(bytes) FROM state "
-      "ORDER BY section, key, column_, checkpoint DESC",
-      doing);
-  if (!statement) return std::unexpected(std::move(statement.error()));
-  std::optional<StateKey> last;
-  SqlStep step;
-  while ((step = statement->step()) == SqlStep::row) {
-    const StateKey key{static_cast<StateSection>(statement->integer(1)), statement->integer(2),
-                       static_cast<std::uint32_t>(statement->integer(3))};
-    if (std::exchange(last, key) == key || statement->is_null(6)) continue;
-    const KeptRow kept{.id = static_cast<std::int64_t>(statement->integer(0)),
-                       .checkpoint = statement->integer(4),
-                       .checksum = statement->integer(5),
-                       .length = statement->integer(6)};
-    rows_.put(key, kept);
-    digest_.add(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
-  }
-  if (step == SqlStep::error) return std::unexpected(database_->error(doing));
-  return {};
-}
-
 std::expected<bool, WorldError> WorldFile::is_foreign() {
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
@@ -209,8 +186,9 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
 
 bool WorldFile::is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const {
   return stamp.only_if_changed && meta_.checkpoint > 0 && stamp.sequence == meta_.sequence &&
-         stamp.tick == meta_.tick && stamp.level == LevelAct::none && contained.group == meta_.group && !journal_.has_past() && stamp.steps.empty() &&
-         sink.counts().rows_written == 0 && sink.counts().rows_removed == 0;
+         stamp.tick == meta_.tick && stamp.level == LevelAct::none && contained.group == meta_.group &&
+         !journal_.has_past() && stamp.steps.empty() && sink.counts().rows_written == 0 &&
+         sink.counts().rows_removed == 0;
 }
 
 CheckpointReport WorldFile::unchanged() const {

@@ -107,8 +107,9 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
   if (values.contains("level")) {
     FileLevel& level = meta.level.emplace();
     level.digest = values["level_digest"];
-    for (const auto& [name, value] : {std::pair("level", &level.checkpoint), std::pair("level_sequence", &level.sequence),
-                                      std::pair("level_tick", &level.tick), std::pair("level_rows", &level.rows)})
+    for (const auto& [name, value] :
+         {std::pair("level", &level.checkpoint), std::pair("level_sequence", &level.sequence),
+          std::pair("level_tick", &level.tick), std::pair("level_rows", &level.rows)})
       numbers.push_back({name, value});
   }
   if (values.contains("run_first")) {

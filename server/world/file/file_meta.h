@@ -48,7 +48,7 @@ struct FileMeta {
   /// Format 2 does not contain these values.
   std::uint64_t steps = 0;
   std::string history;
-  std::optional<FileLevel> level = {};    ///< set while a run is on
+  std::optional<FileLevel> level = {};     ///< set while a run is on
   std::optional<RunSteps> run_steps = {};  ///< steps of the current run, or of the last one
 
   /// Returns the values that this table would have if the file's state were the level, which must

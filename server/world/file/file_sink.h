@@ -79,7 +79,7 @@ class FileSink : public StateSink {
   // Row ids; the rows in `removals_` have no bytes.
   std::vector<std::int64_t> replaced_, removals_;
   std::vector<std::int64_t> level_replaced_, level_removals_;  // the same for rows of the level
-  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // rows identical to those in the file
+  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;   // same as in the file
   // Number of known rows seen in this save.
   std::size_t whole_seen_ = 0, columns_seen_ = 0;
   SinkCounts counts_;

@@ -45,9 +45,11 @@ void FileSource::rows(StateSection section,
 
 bool FileSource::read(Statement& statement, StateSection section, StateDigest& digest,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
-  std::optional<StateKey> last;           // the key whose newest row has been found
-  bool level_found = false;               // the level's row of that key has been found, or its absence
-  std::optional<std::int64_t> removed_by;  // the key's newest row if it has no bytes and is newer than the level
+  std::optional<StateKey> last;  // the key whose newest row has been found
+  // The level's row of that key has been found, or its absence
+  bool level_found = false;
+  // The key's newest row if it has no bytes and is newer than the level
+  std::optional<std::int64_t> removed_by;
   const auto end_key = [&] {
     if (removed_by) removals_.push_back(*std::exchange(removed_by, std::nullopt));
   };
@@ -141,12 +143,11 @@ std::expected<void, WorldError> FileSource::finish() {
                        std::to_string(whole_.rows) + " with digest " + whole_.text() + " are there, " +
                        std::to_string(meta_.rows) + " with digest " + meta_.digest + " were written"));
   if (meta_.level && (level_digest_.rows != meta_.level->rows || level_digest_.text() != meta_.level->digest))
-    return std::unexpected(
-        WorldError(WorldErrorCode::damaged, shown_,
-                   "damaged: the rows of the level are not those of checkpoint " +
-                       std::to_string(meta_.level->checkpoint) + ": " + std::to_string(level_digest_.rows) +
-                       " with digest " + level_digest_.text() + " are there, " + std::to_string(meta_.level->rows) +
-                       " with digest " + meta_.level->digest + " were written"));
+    return std::unexpected(WorldError(
+        WorldErrorCode::damaged, shown_,
+        "damaged: the rows of the level are not those of checkpoint " + std::to_string(meta_.level->checkpoint) + ": " +
+            std::to_string(level_digest_.rows) + " with digest " + level_digest_.text() + " are there, " +
+            std::to_string(meta_.level->rows) + " with digest " + meta_.level->digest + " were written"));
   return {};
 }
 

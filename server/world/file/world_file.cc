@@ -372,25 +372,6 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   return {};
 }
 
-std::expected<void, WorldError> WorldFile::load_level(const Read& read) const {
-  constexpr const char* doing = "reading the level";
-  auto opened = Database::open(path_, false, options_.vfs, shown_);
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  opened->merge_at_end(false);
-  if (auto begun = opened->run("BEGIN", doing); !begun) return begun;
-  const Transaction transaction(*opened);
-  const FileMeta meta = meta_.of_level();
-  KeptRows rows;
-  FileSource source(*opened, meta, rows, shown_);
-  const std::expected<void, StateError> taken = read(source);
-  if (auto whole = source.finish(); !whole) return whole;
-  if (!taken)
-    return std::unexpected(
-        error(WorldErrorCode::incompatible,
-              "the level is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what));
-  return {};
-}
-
 std::expected<void, WorldError> WorldFile::steps(const FileHistory::Take& take) {
   if (!database_ || is_older()) return {};
   if (auto begun = database_->run("BEGIN", "reading the history"); !begun) return begun;

@@ -138,8 +138,8 @@ class WorldFile {
   /// For a new world, `read` is not called.
   [[nodiscard]] std::expected<void, WorldError> load(const Read& read);
 
-  /// Passes the rows of the level (FileMeta::level), which must exist, to `read`, and checks them as
-  /// load() does. Changes nothing.
+  /// Passes the rows of the level (FileMeta::level), which must exist, to `read`, and checks them
+  /// as load() does. Changes nothing.
   [[nodiscard]] std::expected<void, WorldError> load_level(const Read& read) const;
 
   /// Verifies the steps of the history, and passes them to `take` in ascending order of their
@@ -319,8 +319,8 @@ class WorldFile {
   std::vector<std::int64_t> left_over_;  // rows to remove, in this order
   // Rows that are needed only as long as the level is kept. They are removed in this order.
   std::vector<std::int64_t> level_rows_;
-  bool rows_known_ = false;              // true if rows_ and digest_ match the file
-  std::string data_version_;             // changes if another program writes to the file
+  bool rows_known_ = false;   // true if rows_ and digest_ match the file
+  std::string data_version_;  // changes if another program writes to the file
   std::optional<Begun> begun_;
   std::uint64_t saves_ = 0;
   WalUse use_;

@@ -69,9 +69,6 @@ namespace {
 constexpr int rest_after_copy = 50;
 /// Delay before a retry of a failed save that was due because of the journal's size.
 constexpr auto retry_after = std::chrono::seconds(1);
-/// Interval between checks of the file, and interval between attempts to write the state next to
-/// it.
-constexpr auto looks_every = std::chrono::seconds(1), rescues_every = std::chrono::seconds(10);
 /// Number of bytes of the -wal that are merged at once with Durability::each_flush. The number is
 /// small because edits that arrive during a merge must share the disk with the merge for a few
 /// milliseconds. While a save is being written, larger amounts are merged at once.
@@ -117,44 +114,6 @@ Saver::~Saver() {
     rescue(Clock::time_point::max());
   }
   if (recorder_) registry_.host().remove_sink(*recorder_);
-}
-
-std::optional<Saver::Clock::time_point> Saver::next_look() const noexcept {
-  if (file_.is_new() || !stopped_.empty() || rescued_) return std::nullopt;
-  return next_look_;
-}
-
-void Saver::look_at_file(Clock::time_point now) {
-  if (saving_ || !next_look() || now < next_look_) return;
-  next_look_ = now + looks_every;
-  // If writes are pending, the file is checked as part of them.
-  if (file_.displaced() || !queue_.is_idle()) return rescue(now);
-  if (merged_.load(std::memory_order_acquire)) end_merge();
-  if (!file_.is_as_left()) queue_.add(0, [this] { (void)file_.still_there(); });
-}
-
-void Saver::rescue(Clock::time_point now) {
-  const std::string* const what = file_.displaced();
-  if (!what || rescued_ || (!displaced_.empty() && now < next_look_)) return;
-  if (recorder_) recorder_->pause();
-  wait_for_saving();
-  queue_.drain();
-  end_merge();
-  CheckpointStamp stamp = host_.stamp();
-  const std::vector<EditHistory::Saved> steps =
-      host_.history ? host_.history->all() : std::vector<EditHistory::Saved>();
-  stamp.steps = steps;
-  const auto rescued = file_.rescue(stamp, [&](StateSink& sink) { registry_.save(sink); });
-  rescued_ = rescued.has_value();
-  next_look_ = Clock::now() + rescues_every;
-  displaced_ = file_.path() + ": " + *what + ". Edits are refused. The world as it is now ";
-  displaced_ += rescued ? "was saved as " + *rescued + ". To go on with it, end this process, move what is left of " +
-                              file_.path() + ", " + file_.path() + "-wal and " + file_.path() +
-                              "-lock away, and give " + *rescued + " the name " + file_.path()
-                        : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
-  if (host_.fail) host_.fail(displaced_);
-  // The next flush notifies all sessions that are waiting for durability.
-  if (host_.wake) host_.wake();
 }
 
 void Saver::opened() {
@@ -350,37 +309,6 @@ WorldError Saver::stopped_error() const {
 Saver::Report Saver::save() {
   if (!stopped_.empty()) return std::unexpected(stopped_error());
   return save_now();
-}
-
-Saver::Report Saver::save_level(LevelChange change) {
-  if (!stopped_.empty()) return std::unexpected(stopped_error());
-  settle();
-  change_ = std::move(change);
-  Report report = save_now();
-  change_ = {};
-  return report;
-}
-
-void Saver::drop_level(LevelChange change, std::function<void(Report)> then) {
-  stopped_.clear();
-  change_ = std::move(change);
-  (void)begin(std::move(then), true);
-}
-
-void Saver::settle() {
-  wait_for_saving();
-  put_all();
-}
-
-void Saver::add_change(CheckpointStamp& stamp, std::vector<EditHistory::Saved>& steps) const {
-  stamp.level = change_.act;
-  stamp.run_steps = change_.run_steps;
-  steps.insert(steps.end(), change_.also.begin(), change_.also.end());
-}
-
-void Saver::set_epoch(std::uint64_t epoch) {
-  host_.epoch = epoch;
-  if (recorder_) recorder_->set_epoch(epoch);
 }
 
 Saver::Report Saver::save_now() {

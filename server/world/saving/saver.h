@@ -3,19 +3,23 @@
 //
 //   registry ─ JournalRecorder      records of inputs, in memory              world thread
 //                 write_due()       groups, at the end of a flush
-//              WriteQueue           group | checkpoint | group ...            its own thread, the only one that uses the file,
-//                  merge()          pages from the -wal to the file           except for a third thread, which merges
+//              WriteQueue           group | checkpoint | group ...            its own thread, the
+//              only one that uses the file,
+//                  merge()          pages from the -wal to the file           except for a third
+//                  thread, which merges
 //                 durable()         sequence of the last input on disk
 //
 // The states of recording, and the reasons for leaving them:
 //
 //               opened()            disk fails, or lags with go_on
-//      closed ───────────> recording ──────────────────────────> failed     error(); records are dropped,
+//      closed ───────────> recording ──────────────────────────> failed     error(); records are
+//      dropped,
 //        │                   │   ^                                 │        the journal has no gap
 //        │ opened_stopped()  │   └──── a save succeeds ────────────┘
 //        v                   │ the file was moved or overwritten
 //      stopped               └──────────────────────────────────> displaced
-//      until the end                                              until the end; the state is in a file next to it
+//      until the end                                              until the end; the state is in a
+//      file next to it
 //
 // An automatic save runs in steps. If its copies of changed columns exceed preserved_bytes_max, the
 // save is abandoned and restarted. If three saves in a row are abandoned, the world waits for the
@@ -123,10 +127,10 @@ class Saver {
   };
   /// Like save(), but makes the saved state the level.
   Report save_level(LevelChange change);
-  /// Begins a save that drops the level, of whose state the registry's state is a continuation. Until
-  /// it has succeeded, nothing further is recorded, and each later save drops the level. May be
-  /// called on a world that was opened with opened_stopped(), which then records again. settle() and
-  /// pause_recording() must have been called before the state was replaced.
+  /// Begins a save that drops the level, of whose state the registry's state is a continuation.
+  /// Until it has succeeded, nothing further is recorded, and each later save drops the level. May
+  /// be called on a world that was opened with opened_stopped(), which then records again. settle()
+  /// and pause_recording() must have been called before the state was replaced.
   void drop_level(LevelChange change, std::function<void(Report)> then);
   /// Sets the epoch of the inputs that follow.
   void set_epoch(std::uint64_t epoch);

@@ -56,9 +56,8 @@ TEST_CASE("an edit from before a new epoch is refused, and one from after it is 
     CAPTURE(replaced);
     Desked desk;
     // One that waits when the epoch begins.
-    desk.world.edit(*desk.session, 8, [&](BatchBuilder& out) {
-      out.append_rows(desk.orc, Set{}, arena::Health{.value = 1});
-    });
+    desk.world.edit(*desk.session, 8,
+                    [&](BatchBuilder& out) { out.append_rows(desk.orc, Set{}, arena::Health{.value = 1}); });
     desk.begin_epoch(replaced);
     auto frames = desk.set(2);
     CHECK(desk.health() == 100);
@@ -100,9 +99,7 @@ TEST_CASE("a session that joins after an epoch began belongs to it") {
   desk.begin_epoch(false);
   const auto other = desk.world.join("bob", session::Role::edit, {}, 2);
   CHECK(other->epoch == 6);
-  desk.world.edit(*other, 9, [&](BatchBuilder& out) {
-    out.append_rows(desk.orc, Set{}, arena::Health{.value = 7});
-  });
+  desk.world.edit(*other, 9, [&](BatchBuilder& out) { out.append_rows(desk.orc, Set{}, arena::Health{.value = 7}); });
   desk.world.settle();
   CHECK(desk.health() == 7);
 }

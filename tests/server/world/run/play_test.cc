@@ -145,8 +145,9 @@ TEST_CASE("after any number of plays and stops, the level is what it was") {
   }
   // Nothing of the runs stays in the file but their steps.
   played.world.save();
-  CHECK(run_sql(path, "SELECT count(*) FROM (SELECT 1 FROM state GROUP BY section, key, column_ HAVING count(*) > 1)") ==
-        "0\n");
+  CHECK(
+      run_sql(path, "SELECT count(*) FROM (SELECT 1 FROM state GROUP BY section, key, column_ HAVING count(*) > 1)") ==
+      "0\n");
 }
 
 TEST_CASE("a run continues after a restart, and ends at its level") {

@@ -1,0 +1,58 @@
+// The level of a run, which is a past checkpoint whose rows are kept. docs/file-format.md describes
+// which rows belong to it.
+#include <optional>
+#include <utility>
+
+#include "server/world/file/file_source.h"
+#include "server/world/file/world_file.h"
+#include "server/world/rows/format.h"
+
+namespace muster {
+namespace {
+
+constexpr const char* reading_level = "reading the level";
+
+}  // namespace
+
+std::expected<void, WorldError> WorldFile::load_level(const Read& read) const {
+  auto opened = Database::open(path_, false, options_.vfs, shown_);
+  if (!opened) return std::unexpected(std::move(opened.error()));
+  opened->merge_at_end(false);
+  if (auto begun = opened->run("BEGIN", reading_level); !begun) return begun;
+  const Transaction transaction(*opened);
+  const FileMeta meta = meta_.of_level();
+  KeptRows rows;
+  FileSource source(*opened, meta, rows, shown_);
+  const std::expected<void, StateError> taken = read(source);
+  if (auto whole = source.finish(); !whole) return whole;
+  if (!taken)
+    return std::unexpected(
+        error(WorldErrorCode::incompatible,
+              "the level is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what));
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::know_level() {
+  auto statement = database_->prepare(
+      "SELECT id, section, key, column_, checkpoint, checksum, length(bytes) FROM state "
+      "ORDER BY section, key, column_, checkpoint DESC",
+      reading_level);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  std::optional<StateKey> last;
+  SqlStep step;
+  while ((step = statement->step()) == SqlStep::row) {
+    const StateKey key{static_cast<StateSection>(statement->integer(1)), statement->integer(2),
+                       static_cast<std::uint32_t>(statement->integer(3))};
+    if (std::exchange(last, key) == key || statement->is_null(6)) continue;
+    const KeptRow kept{.id = static_cast<std::int64_t>(statement->integer(0)),
+                       .checkpoint = statement->integer(4),
+                       .checksum = statement->integer(5),
+                       .length = statement->integer(6)};
+    rows_.put(key, kept);
+    digest_.add(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
+  }
+  if (step == SqlStep::error) return std::unexpected(database_->error(reading_level));
+  return {};
+}
+
+}  // namespace muster

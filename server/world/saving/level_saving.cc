@@ -1,0 +1,40 @@
+// Saves a level when a run begins, and drops it when the run ends.
+#include <iterator>
+#include <utility>
+
+#include "server/world/saving/saver.h"
+
+namespace muster {
+
+Saver::Report Saver::save_level(LevelChange change) {
+  if (!stopped_.empty()) return std::unexpected(stopped_error());
+  settle();
+  change_ = std::move(change);
+  Report report = save_now();
+  change_ = {};
+  return report;
+}
+
+void Saver::drop_level(LevelChange change, std::function<void(Report)> then) {
+  stopped_.clear();
+  change_ = std::move(change);
+  (void)begin(std::move(then), true);
+}
+
+void Saver::settle() {
+  wait_for_saving();
+  put_all();
+}
+
+void Saver::add_change(CheckpointStamp& stamp, std::vector<EditHistory::Saved>& steps) const {
+  stamp.level = change_.act;
+  stamp.run_steps = change_.run_steps;
+  steps.insert(steps.end(), change_.also.begin(), change_.also.end());
+}
+
+void Saver::set_epoch(std::uint64_t epoch) {
+  host_.epoch = epoch;
+  if (recorder_) recorder_->set_epoch(epoch);
+}
+
+}  // namespace muster
