@@ -397,7 +397,7 @@ class PowerLives {
   int life_ = 0;
   std::vector<Entity> units_;
   Hashes hashes_;                                   // after each flush
-  std::map<std::size_t, std::uint64_t> told_;       // durable, by the number of events there were then
+  std::map<std::size_t, std::uint64_t> told_;       // durable, by number of events
   std::uint64_t floor_ = 0;                         // durable when the life began
   std::map<std::size_t, std::uint64_t> told_acts_;  // like told_: runs that had begun or ended
   std::uint64_t floor_acts_ = 0, acts_ = 0;
