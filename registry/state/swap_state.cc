@@ -38,10 +38,10 @@
 
 namespace muster {
 
-void EntityRegistry::Impl::forget_contents() {
-  types.handlers().bind_all(storage.archetypes());
+void EntityRegistry::Impl::forget_contents(Archetypes archetypes) {
+  if (archetypes == Archetypes::others) types.handlers().bind_all(storage.archetypes());
   core.sites.forget();
-  structure.forget_plans();
+  if (archetypes != Archetypes::same) structure.forget_plans();
   options.cascade_messages_max = state.bounds.messages_max;
   options.cascade_bytes_max = state.bounds.bytes_max;
   core.general_way &= ~RegistryCore::was_resumed;
@@ -98,7 +98,7 @@ std::expected<LoadReport, StateError> EntityRegistry::load(StateSource& source) 
   return report;
 }
 
-void EntityRegistry::Impl::call_restorers(TypeId type) {
+void EntityRegistry::Impl::call_readers(const std::function<void()>& work) {
   const std::uint64_t held = input.hold();  // detects posts made from inside the hooks
   struct LetGo {
     Arena& input;
@@ -106,7 +106,7 @@ void EntityRegistry::Impl::call_restorers(TypeId type) {
     ~LetGo() { input.let_go(held); }
   } const let_go{input, held};
   const InInput mark(core, Inside::readers);
-  restore_values(type);
+  work();
 }
 
 struct ConversionsOf {

@@ -36,6 +36,11 @@ class ColumnPreserver {
   /// Either the chunk is being dropped, or its rows have been laid out again in other memory, in a
   /// chunk with the same uid.
   virtual void before_recycle(const Chunk& chunk) = 0;
+  /// Called before archetypes without rows are dropped.
+  virtual void before_drop(std::span<Archetype* const> leaving) { static_cast<void>(leaving); }
+  /// Called before the contents of the storage are exchanged or return to an earlier state, and
+  /// before before_recycle() is called for the outgoing chunks. May remove this preserver.
+  virtual void before_exchange() {}
 };
 
 /// The values that a row keeps when it moves to another archetype. Remembered for the next row.
@@ -261,6 +266,12 @@ class Storage : private StorageContents {
   /// Calls the preserver until it is removed. There may be several preservers.
   void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
+  /// Calls before_exchange() of all preservers except `by`.
+  void tell_exchange(const ColumnPreserver* by = nullptr) {
+    const std::vector<ColumnPreserver*> told = preservers_;
+    for (ColumnPreserver* preserver : told)
+      if (preserver != by) preserver->before_exchange();
+  }
 
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
@@ -462,6 +473,9 @@ class Storage : private StorageContents {
   friend class BulkRows;    // for Structure
   friend class TreeRows;    //
   friend class ComponentTypes;
+  friend class RowKeeper;  // registry/moments/row_moment.h
+  friend class RowReturn;  // registry/moments/row_return.h
+  friend class IdMoments;  // registry/moments/id_moments.h
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {
@@ -588,6 +602,10 @@ class Storage : private StorageContents {
   void first_touch_all(Chunk& chunk);
 
   void know_archetype(Archetype& archetype);
+  /// Finds archetypes by their types again, after some were dropped or inserted.
+  void know_archetypes();
+  /// Drops archetypes, none of which has rows.
+  void drop_archetypes(std::span<Archetype* const> leaving);
   static constexpr std::size_t idle_archetypes_max = 1024;
   std::shared_ptr<ComponentTypes> types_;
   std::vector<ColumnPreserver*> preservers_;
