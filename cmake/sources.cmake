@@ -89,6 +89,11 @@ set(muster_registry_sources
   registry/history/snapshot_taking.cc
   registry/history/step_parts.cc
   registry/host.cc
+  registry/moments/copies.cc
+  registry/moments/id_moments.cc
+  registry/moments/kept_whole.cc
+  registry/moments/moments.cc
+  registry/moments/row_return.cc
   registry/observe/observer.cc
   registry/observe/trace.cc
   registry/profile.cc

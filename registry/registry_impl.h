@@ -83,10 +83,12 @@ struct EntityRegistry::Impl {
   }
   /// Performs work that calls restore hooks, which may only read the registry.
   void call_readers(const std::function<void()>& work);
-  /// Clears all caches outside the state. Must be called after the contents of the state were
-  /// exchanged or returned to a moment. `archetypes` tells what has happened to archetypes. Caches that compare the stamp(), chunk_changes(), structure(), or version() of the
-  /// Storage do not have to be cleared, because the exchange has changed these numbers.
+  /// How archetypes have changed: not at all, by dropping some, or in any way.
   enum class Archetypes : std::uint8_t { same, fewer, others };
+  /// Clears all caches outside the state. Must be called after the contents of the state were
+  /// exchanged or returned to a moment. Caches that compare the stamp(), chunk_changes(),
+  /// structure(), or version() of the Storage do not have to be cleared, because the exchange has
+  /// changed these numbers.
   void forget_contents(Archetypes archetypes = Archetypes::others);
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h

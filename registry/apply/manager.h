@@ -95,8 +95,8 @@ class Manager {
   /// changed since the previous call may return the same object. The default returns null, which
   /// means that the manager cannot do this; Moments::keep() then fails and names the manager.
   virtual std::shared_ptr<const ManagerMoment> keep() { return nullptr; }
-  /// Returns to a state that keep() returned to this object. Must succeed. Called after rows and ids
-  /// were restored.
+  /// Returns to a state that keep() returned for this object. Must succeed. Called after rows and
+  /// ids were restored.
   virtual void return_to(const ManagerMoment& moment) { static_cast<void>(moment); }
 
   /// True if the manager saves its state in parts, each in its own row. In that case, save_parts()

@@ -85,8 +85,8 @@ class Managers {
   /// unchanged. Stops the program if a manager refuses a state that it saved itself.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
-  /// Keeps the states of all managers. Returns an error message that names a manager that cannot keep
-  /// its state, or an empty string on success.
+  /// Keeps the states of all managers. Returns an empty string on success, or an error message that
+  /// names a manager that cannot keep its state.
   std::string keep(KeptManagers& kept);
   /// Returns the reason why return_to() is impossible, or an empty string.
   std::string cannot_return(const KeptManagers& kept) const;

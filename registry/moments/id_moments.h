@@ -6,8 +6,8 @@
 //   copy of newest     | page | page | page |         places of rows are left out
 //   older moments        entries that differ from the moment after it
 //
-// The directory itself has no hook, because ids are issued on the shortest paths. The places of rows
-// are found in the columns of ids when these return.
+// The directory itself has no hook, because ids are issued on the shortest paths. The places of
+// rows are found in the columns of ids when these return.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class IdMoments {
   /// Prepares for the first moment: copies all ids.
   void begin();
   /// Keeps the ids for a new moment. `newest` is the moment before it, which gets its changes; null
-  /// if there is none. `version` is the version that ends with the newest moment.
+  /// if there is none.
   void keep(IdMoment& moment, IdMoment* newest);
   /// Must be called with the result of Storage::begin_version() after a moment was kept or returned
   /// to.
@@ -58,8 +58,8 @@ class IdMoments {
   void find(std::span<IdMoment* const> moments);
   /// Returns the entities that are alive and did not exist at the moment.
   const std::vector<Entity>& gone() const noexcept { return gone_; }
-  /// Restores the ids. Entities that were alive at the moment get their generations; the caller must
-  /// then place those whose rows return.
+  /// Restores the ids. Entities that were alive at the moment get their generations; the caller
+  /// must then place those whose rows return.
   void put(const IdMoment& moment);
 
   /// Returns the number of bytes of the copies.

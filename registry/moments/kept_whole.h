@@ -1,5 +1,5 @@
-// The parts of a moment that are copied as a whole, because they are small or usually empty, and the
-// templates, which moments share.
+// The parts of a moment that are copied as a whole, because they are small or usually empty, and
+// the templates, which moments share.
 #pragma once
 
 #include <cstdint>

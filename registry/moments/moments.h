@@ -68,13 +68,15 @@ class Moments {
   Moments(const Moments&) = delete;
   Moments& operator=(const Moments&) = delete;
 
-  /// Keeps the current state. Fails without effect if a manager cannot keep its state, which is then
-  /// named, or if a handler has asked to subscribe or end a handler and the request is pending.
+  /// Keeps the current state. Fails without effect if a manager cannot keep its state, or if a
+  /// handler has asked to subscribe or end a handler and the request is pending. The error is a
+  /// sentence, which names the manager.
   [[nodiscard]] std::expected<Moment, std::string> keep();
-  /// Returns the registry to a moment. The moment stays, and all later ones are dropped. Invalidates
-  /// all pointers into the registry. Fails without effect if the moment is gone or belongs to another
-  /// ring, if managers were added or removed since, or if a request of a handler is pending. The
-  /// error is a sentence that says so. An exception from a restore hook stops the program.
+  /// Returns the registry to a moment. The moment stays, and all later ones are dropped.
+  /// Invalidates all pointers into the registry. Fails without effect if the moment is gone or
+  /// belongs to another ring, if managers were added or removed since, or if a request of a handler
+  /// is pending. The error is a sentence that says so. An exception from a restore hook stops the
+  /// program.
   [[nodiscard]] std::expected<void, std::string> return_to(const Moment& moment);
   /// Drops the moments before this one. Has no effect if the moment is gone.
   void forget_before(const Moment& moment);
@@ -100,10 +102,10 @@ class Moments {
 };
 
 /// While this object exists, inputs of the registry are quiet: no InputSink and no PushedSink sees
-/// them. Intended for ticks that are done again after a return, which were already shown. Sinks that
-/// are added meanwhile are not called before the end, either. The log of edits is still called,
-/// because a Step needs it. Must be created and destroyed on the registry's thread, outside handlers,
-/// and before the registry is destroyed. May be nested.
+/// them. Intended for ticks that are done again after a return, which were already shown. Sinks
+/// that are added meanwhile are not called before the end, either. The log of edits is still
+/// called, because a Step needs it. Must be created and destroyed on the registry's thread, outside
+/// handlers, and before the registry is destroyed. May be nested.
 class QuietInputs {
  public:
   explicit QuietInputs(EntityRegistry& registry);

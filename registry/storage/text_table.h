@@ -78,8 +78,8 @@ class TextTable {
   /// Copies all texts to `before` before the next drop, unless `before->dropped` is set. Null ends
   /// this. `before` must remain valid until the next call.
   void keep_dropped(TextsBefore* before) noexcept { before_ = before; }
-  /// Returns to an earlier state, which had `count` texts. `before` contains at least these texts, or
-  /// is null if none have been dropped since. Counts as a drop.
+  /// Returns to an earlier state, which had `count` texts. `before` contains at least these texts,
+  /// or is null if none have been dropped since. Counts as a drop.
   void rewind(std::size_t count, const TextsBefore* before) {
     if (before) {
       texts_.assign(before->texts.begin(), before->texts.end());

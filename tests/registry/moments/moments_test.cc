@@ -21,7 +21,7 @@ Moment kept(Moments& ring) {
   REQUIRE(moment);
   return *moment;
 }
-/// Why it cannot return to the moment, empty where it does.
+/// Returns the error of a return, or an empty string.
 std::string why_not(Moments& ring, const Moment& moment) {
   const auto returned = ring.return_to(moment);
   return returned ? std::string() : returned.error();
@@ -41,7 +41,7 @@ struct Heard final : InputSink, PushedSink {
 
 struct Plain final : Manager {};
 
-/// What moments cost, in bytes.
+/// The cost of moments in bytes.
 struct Cost {
   std::size_t kept, changed;
   std::uint64_t copied;

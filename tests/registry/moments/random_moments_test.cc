@@ -1,5 +1,5 @@
-// Moments at random places of random programs. The naive model of a moment is everything that a save
-// writes, and a second registry that loads it.
+// Moments at random places of random programs. The naive model of a moment is everything that a
+// save writes, and a second registry that loads it.
 #include "tests/model/state_rows.h"
 #include "tests/registry/moments/random_world.h"
 #include "tests/support/change_marks.h"
@@ -48,7 +48,7 @@ class Keeper final : public StateSink {
   std::uint64_t save_ = 0;
 };
 
-/// What is wrong with the index of names: each named entity must be found.
+/// Returns a named entity that its name does not find, or an empty string.
 std::string wrong_names(const EntityRegistry& registry) {
   std::string wrong;
   registry.each<>([&](Entity e) {
@@ -58,7 +58,7 @@ std::string wrong_names(const EntityRegistry& registry) {
   return wrong;
 }
 
-/// The first difference between the rows of two saves, empty where there is none.
+/// Returns the first difference between the rows of two saves, or an empty string.
 std::string difference(const naive::StateRows& a, const naive::StateRows& b) {
   for (const auto* one : {&a, &b})
     for (const auto& [key, bytes] : *one) {
