@@ -321,6 +321,7 @@ set(muster_public_headers
   registry/handlers/unkept.h
   registry/history/edit_history.h
   registry/host.h
+  registry/moments/moments.h
   registry/observe/figures.h
   registry/observe/trace.h
   registry/profile.h
