@@ -91,6 +91,11 @@ set(muster_registry_sources
   registry/history/snapshot_taking.cc
   registry/history/step_parts.cc
   registry/host.cc
+  registry/moments/copies.cc
+  registry/moments/id_moments.cc
+  registry/moments/kept_whole.cc
+  registry/moments/moments.cc
+  registry/moments/row_return.cc
   registry/observe/observer.cc
   registry/observe/trace.cc
   registry/profile.cc
@@ -321,6 +326,7 @@ set(muster_public_headers
   registry/history/edit_history.h
   registry/history/kept_edits.h
   registry/host.h
+  registry/moments/moments.h
   registry/observe/figures.h
   registry/observe/trace.h
   registry/profile.h

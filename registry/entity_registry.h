@@ -337,6 +337,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   friend class RegistryProfile;
   friend class Subscription;
   friend class StateWriter;
+  friend class Moments;         // registry/moments/moments.h
+  friend class QuietInputs;     //
   friend struct ConversionsOf;  // registry/state/swap_state.cc
   struct Impl;
   /// Small messages are passed by value, so that a rarely taken call does not force them into

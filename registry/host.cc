@@ -132,18 +132,26 @@ Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte
 Inbox& RegistryHost::inbox() noexcept { return registry_.impl_->inputs.inbox(); }
 void RegistryHost::add_sink(InputSink& sink) {
   registry_.check_outside();
-  registry_.core_.sinks.push_back(&sink);
+  RegistryCore& core = registry_.core_;
+  auto& [all, of_receipts] = core.quiet ? core.quiet_sinks : core.sinks;
+  all.push_back(&sink);
   for (const InputKind kind :
        {InputKind::push, InputKind::post, InputKind::flush, InputKind::advance, InputKind::inbox})
-    if (sink.wants_receipts(kind)) registry_.core_.receipt_sinks[static_cast<std::size_t>(kind)].push_back(&sink);
-  registry_.core_.note_sinks();
+    if (sink.wants_receipts(kind)) of_receipts[static_cast<std::size_t>(kind)].push_back(&sink);
+  core.note_sinks();
 }
 void RegistryHost::remove_sink(InputSink& sink) noexcept {
-  std::erase(registry_.core_.sinks, &sink);
-  for (auto& sinks : registry_.core_.receipt_sinks) std::erase(sinks, &sink);
-  registry_.core_.note_sinks();
+  RegistryCore& core = registry_.core_;
+  for (RegistryCore::Sinks* sinks : {&core.sinks, &core.quiet_sinks}) {
+    std::erase(sinks->all, &sink);
+    for (auto& of_kind : sinks->of_receipts) std::erase(of_kind, &sink);
+  }
+  core.note_sinks();
 }
-void RegistryHost::set_pushed_sink(PushedSink* sink) noexcept { registry_.impl_->inputs.set_pushed_sink(sink); }
+void RegistryHost::set_pushed_sink(PushedSink* sink) noexcept {
+  registry_.impl_->pushed_sink = sink;
+  if (!registry_.core_.quiet) registry_.impl_->inputs.set_pushed_sink(sink);
+}
 void RegistryHost::set_edit_log(EditLog* log) noexcept { registry_.impl_->structure.set_edit_log(log); }
 
 // --- ids and texts ---

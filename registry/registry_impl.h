@@ -55,6 +55,7 @@ struct EntityRegistry::Impl {
   Trace* trace = nullptr;
   bool counting = false;  // true if `observer` is counting
   Inputs inputs;
+  PushedSink* pushed_sink = nullptr;  // not passed to `inputs` while they are quiet
   UnknownNames unknown_names;
   std::vector<Entity> spawn_ids;
   std::unordered_set<std::uint64_t> host_texts;  // texts passed to intern() in this process
@@ -77,11 +78,18 @@ struct EntityRegistry::Impl {
   /// existing value, in row order.
   void restore_values(TypeId type);
   /// Performs the work of restore_values(). During this work, the hooks may only read the registry.
-  void call_restorers(TypeId type);
+  void call_restorers(TypeId type) {
+    call_readers([&] { restore_values(type); });
+  }
+  /// Performs work that calls restore hooks, which may only read the registry.
+  void call_readers(const std::function<void()>& work);
+  /// How archetypes have changed: not at all, by dropping some, or in any way.
+  enum class Archetypes : std::uint8_t { same, fewer, others };
   /// Clears all caches outside the state. Must be called after the contents of the state were
-  /// exchanged. Caches that compare the stamp(), chunk_changes(), structure(), or version() of the
-  /// Storage do not have to be cleared, because the exchange has changed these numbers.
-  void forget_contents();
+  /// exchanged or returned to a moment. Caches that compare the stamp(), chunk_changes(),
+  /// structure(), or version() of the Storage do not have to be cleared, because the exchange has
+  /// changed these numbers.
+  void forget_contents(Archetypes archetypes = Archetypes::others);
   std::uint64_t swaps = 0;  // how often that was done
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h

@@ -157,6 +157,31 @@ void own_jobs() {
   require(threads() == before);
 }
 
+void rollback() {
+  muster::EntityRegistry registry;
+  const muster::Handlers handlers = install(registry);
+  const muster::Entity hero = registry.create("hero", game::Health{}, game::Position{}, game::Velocity{.x = 6});
+  const auto tick = [&] { registry.push(muster::Update{.dt = 1.0f / 60}); };
+  // guide: moments
+  muster::Moments moments(registry, 64u << 20);  // of at most 64 MB; the oldest are dropped
+  const auto before = moments.keep();
+  require(before.has_value());
+  for (int i = 0; i < 8; ++i) tick();
+  const std::uint64_t guessed = registry.hash();
+
+  require(moments.return_to(*before).has_value());  // an input has come late
+  {
+    const muster::QuietInputs quiet(registry);  // sinks have seen these ticks
+    registry.push(hero, game::Damage{.amount = 10});
+    for (int i = 0; i < 8; ++i) tick();
+  }
+  // guide: end
+  require(registry.hash() != guessed && registry.get<game::Health>(hero).value == 90);
+  require(moments.return_to(*before).has_value());
+  for (int i = 0; i < 8; ++i) tick();
+  require(registry.hash() == guessed);
+}
+
 void forking() {
   // guide: fork
   muster::EntityRegistry registry;
@@ -186,6 +211,7 @@ int main() {
   saving();
   errors();
   own_jobs();
+  rollback();
   forking();
   std::filesystem::remove_all(folder);
   std::puts("every snippet of the embedding page works");

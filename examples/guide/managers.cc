@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <memory>
 
 #include "examples/guide/guide.h"
 #include "examples/guide/guide_types.h"
@@ -53,7 +54,16 @@ class Scores final : public muster::Manager {
     return {};
   }
 
+  /// For moments in memory.
+  std::shared_ptr<const muster::ManagerMoment> keep() override { return std::make_shared<const Kept>(points_); }
+  void return_to(const muster::ManagerMoment& moment) override { points_ = static_cast<const Kept&>(moment).points; }
+
  private:
+  using Points = std::map<muster::Entity, std::int32_t>;
+  struct Kept final : muster::ManagerMoment {
+    explicit Kept(Points all) : points(std::move(all)) {}
+    Points points;
+  };
   struct Row {
     muster::Entity entity;
     std::int32_t points, zero;
@@ -61,7 +71,7 @@ class Scores final : public muster::Manager {
   void add(const Score& score, muster::Entity self) { points_[self] += score.points; }
 
   muster::EntityRegistry& registry_;
-  std::map<muster::Entity, std::int32_t> points_;
+  Points points_;
   muster::Subscription add_;
 };
 // guide: end

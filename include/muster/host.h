@@ -7,5 +7,6 @@
 #include "registry/delivery/pushed_sink.h"
 #include "registry/explain.h"
 #include "registry/host.h"
+#include "registry/moments/moments.h"
 #include "registry/observe/trace.h"
 #include "registry/profile.h"

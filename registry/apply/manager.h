@@ -9,6 +9,7 @@
 #include <expected>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,16 @@ struct ManagerPart {
   std::span<const std::byte> bytes;
 };
 
+/// The state of a manager at a moment (registry/moments/moments.h). The manager defines what it
+/// contains. Moments share it, so it must not change.
+class ManagerMoment {
+ public:
+  virtual ~ManagerMoment() = default;
+  /// Returns the number of bytes that the moment occupies, for the limit on all moments. Bytes that
+  /// several moments share count once for each of them.
+  virtual std::size_t bytes() const { return 0; }
+};
+
 /// A manager belongs to the host and must be removed from the registry before it is destroyed. Its
 /// functions are called on the registry's thread, between messages and never while a handler runs.
 /// They may read the registry but must not change it.
@@ -79,6 +90,14 @@ class Manager {
     if (bytes.empty()) return {};
     return std::unexpected("its state is in one piece, which this build cannot read");
   }
+
+  /// Keeps the current state in memory, so that return_to() can restore it. A manager that has not
+  /// changed since the previous call may return the same object. The default returns null, which
+  /// means that the manager cannot do this; Moments::keep() then fails and names the manager.
+  virtual std::shared_ptr<const ManagerMoment> keep() { return nullptr; }
+  /// Returns to a state that keep() returned for this object. Must succeed. Called after rows and
+  /// ids were restored.
+  virtual void return_to(const ManagerMoment& moment) { static_cast<void>(moment); }
 
   /// True if the manager saves its state in parts, each in its own row. In that case, save_parts()
   /// is called instead of save(), and a checkpoint builds and writes only the parts that have

@@ -109,7 +109,7 @@ void Managers::add(std::string name, Manager& manager) {
   };
   for (const auto& [other, there] : managers_)
     if (hash64(other) == hash64(name)) one_hash(other);
-  Present present{.manager = &manager, .moment = ++moments_, .at_first = {}};
+  Present present{.manager = &manager, .moment = ++moments_, .at_first = {}, .added = moments_};
   SavedRows first;
   save_present(name, present, first);
   present.at_first = std::move(first.saved);
@@ -120,6 +120,7 @@ void Managers::add(std::string name, Manager& manager) {
     if (const std::string wrong = give(name, manager, waits->second); !wrong.empty())
       throw SetupError("manager \"" + name + "\" rejected its saved state: " + wrong);
     waiting_.erase(waits);
+    ++waiting_changes_;
   }
   managers_.emplace(std::move(name), std::move(present));
   storage_.log_destroyed(&gone_);
@@ -133,11 +134,13 @@ void Managers::remove(Manager& manager) {
   rows.saved.moment = ++moments_;
   waiting_[hash64(at->first)] = std::move(rows.saved);
   managers_.erase(at);
+  ++waiting_changes_;
   if (managers_.empty()) storage_.log_destroyed(nullptr);
 }
 
 void Managers::set_waiting(ManagerStates states) {
   waiting_ = std::move(states);
+  ++waiting_changes_;
   for (auto& [key, saved] : waiting_) saved.moment = ++moments_;
 }
 
@@ -266,6 +269,46 @@ std::string Managers::exchange(ManagerStates& incoming, std::uint64_t& key) {
   for (auto& [name, saved] : incoming)
     if (saved.moment == 0) saved.moment = ++moments_;
   return {};
+}
+
+std::size_t KeptManagers::bytes() const {
+  std::size_t sum = 0;
+  for (const Kept& kept : managers) sum += kept.moment->bytes();
+  return sum;
+}
+
+std::string Managers::keep(KeptManagers& kept) {
+  kept.waiting_changes = waiting_changes_;
+  for (auto& [name, present] : managers_) {
+    std::shared_ptr<const ManagerMoment> moment = present.manager->keep();
+    if (!moment)
+      return "manager \"" + name + "\" cannot keep its state in memory: it does not implement Manager::keep()";
+    kept.managers.push_back({name, present.added, std::move(moment)});
+  }
+  return {};
+}
+
+std::string Managers::cannot_return(const KeptManagers& kept) const {
+  const auto find = [&](std::uint64_t added) {
+    return std::ranges::any_of(managers_, [&](const auto& known) { return known.second.added == added; });
+  };
+  for (const KeptManagers::Kept& manager : kept.managers)
+    if (!find(manager.added)) return "manager \"" + manager.name + "\" has been removed since";
+  for (const auto& [name, present] : managers_)
+    if (std::ranges::find(kept.managers, present.added, &KeptManagers::Kept::added) == kept.managers.end())
+      return "manager \"" + name + "\" has been added since";
+  if (kept.waiting_changes != waiting_changes_) return "the saved states of absent managers have been replaced since";
+  return {};
+}
+
+void Managers::return_to(const KeptManagers& kept) {
+  for (const KeptManagers::Kept& manager : kept.managers) {
+    Present& present = managers_.find(manager.name)->second;
+    present.manager->return_to(*manager.moment);
+    // The same versions may now stand for other bytes.
+    present.moment = ++moments_;
+  }
+  gone_.clear();
 }
 
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> row) {

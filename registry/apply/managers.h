@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +41,18 @@ std::string keep_manager_part(ManagerStates& states, std::uint64_t key, std::uin
 /// manager.
 std::string check_managers(const ManagerStates& states, std::uint64_t& key);
 
+/// The managers at a moment.
+struct KeptManagers {
+  struct Kept {
+    std::string name;
+    std::uint64_t added;  ///< identifies the manager
+    std::shared_ptr<const ManagerMoment> moment;
+  };
+  std::vector<Kept> managers;  ///< ascending by name
+  std::uint64_t waiting_changes = 0;
+  std::size_t bytes() const;
+};
+
 class Managers {
  public:
   explicit Managers(RegistryState& state) : storage_(state.storage), waiting_(state.managers) {}
@@ -72,12 +85,21 @@ class Managers {
   /// unchanged. Stops the program if a manager refuses a state that it saved itself.
   std::string exchange(ManagerStates& incoming, std::uint64_t& key);
 
+  /// Keeps the states of all managers. Returns an empty string on success, or an error message that
+  /// names a manager that cannot keep its state.
+  std::string keep(KeptManagers& kept);
+  /// Returns the reason why return_to() is impossible, or an empty string.
+  std::string cannot_return(const KeptManagers& kept) const;
+  /// Returns all managers to a moment. Requires that cannot_return() returned an empty string.
+  void return_to(const KeptManagers& kept);
+
  private:
   /// A manager that has been added.
   struct Present {
     Manager* manager;
     std::uint64_t moment;   // when it was added or loaded; makes the versions of its parts unique
     SavedManager at_first;  // its state when it was added
+    std::uint64_t added;    // when it was added
   };
   using ByName = std::map<std::string, Present, std::less<>>;
 
@@ -91,8 +113,9 @@ class Managers {
 
   Storage& storage_;
   ByName managers_;
-  ManagerStates& waiting_;     // states of absent managers
-  std::uint64_t moments_ = 0;  // number of managers and states received so far
+  ManagerStates& waiting_;             // states of absent managers
+  std::uint64_t moments_ = 0;          // number of managers and states received so far
+  std::uint64_t waiting_changes_ = 0;  // number of changes to the states of absent managers
   std::vector<Entity> gone_, telling_;
 };
 

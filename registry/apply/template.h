@@ -141,8 +141,16 @@ class TemplateTable {
     const auto at = entries_.find(name);
     return at == entries_.end() ? nullptr : at->second.what.get();
   }
-  Entry& put(Text name) { return entries_[name]; }
-  void forget(Text name) { entries_.erase(name); }
+  Entry& put(Text name) {
+    ++changes_;
+    return entries_[name];
+  }
+  void forget(Text name) {
+    ++changes_;
+    entries_.erase(name);
+  }
+  /// Changes whenever a template is defined, replaced, or forgotten.
+  std::uint64_t changes() const noexcept { return changes_; }
   /// Forgets the data remembered between spawns for all templates.
   void forget_plans() {
     for (auto& [name, entry] : entries_) {
@@ -158,6 +166,7 @@ class TemplateTable {
 
  private:
   std::map<Text, Entry> entries_;
+  std::uint64_t changes_ = 0;
 };
 
 /// Specifies where to spawn trees, their name, and how many to spawn.

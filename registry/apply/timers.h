@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "messages/batch.h"
@@ -30,6 +31,26 @@ class Timers {
     /// Storage::version when the timer was added. Needed because a later timer may reuse an id.
     std::uint64_t version;
   };
+  /// A timer that was added or removed.
+  struct Change {
+    Key key;
+    bool added;
+    std::vector<std::byte> batch;  ///< of a removed timer
+  };
+  /// Appends every change to `log` from now on, or stops doing so if null. `log` must remain valid
+  /// until the next call.
+  void set_log(std::vector<Change>* log) noexcept { log_ = log; }
+  /// Takes back a change. Later changes must already have been taken back. A timer that returns
+  /// gets this version.
+  void take_back(const Change& change, std::uint64_t version) {
+    if (change.added) {
+      waiting_.erase(change.key);
+      due_by_id_.erase(change.key.id);
+    } else {
+      waiting_.emplace(change.key, Waiting{change.batch, version});
+      due_by_id_.emplace(change.key.id, change.key.due_ns);
+    }
+  }
   /// Stores a copy of an entire timed batch under `id`. Returns false and stores nothing if a timer
   /// with that id already exists.
   [[nodiscard]] bool add(TimerId id, const BatchView& timed, std::uint64_t version) {
@@ -37,12 +58,15 @@ class Timers {
     if (!due_by_id_.emplace(id, key.due_ns).second) return false;
     const auto bytes = timed.bytes();
     waiting_.emplace(key, Waiting{{bytes.begin(), bytes.end()}, version});
+    if (log_) log_->push_back({.key = key, .added = true, .batch = {}});
     return true;
   }
   bool cancel(TimerId id) {
     const auto at = due_by_id_.find(id);
     if (at == due_by_id_.end()) return false;
-    waiting_.erase({at->second, id});
+    const auto waits = waiting_.find({at->second, id});
+    if (log_) log_->push_back({.key = waits->first, .added = false, .batch = std::move(waits->second.batch)});
+    waiting_.erase(waits);
     due_by_id_.erase(at);
     return true;
   }
@@ -61,6 +85,7 @@ class Timers {
   std::vector<std::byte> pop() {
     auto node = waiting_.extract(waiting_.begin());
     due_by_id_.erase(node.key().id);
+    if (log_) log_->push_back({.key = node.key(), .added = false, .batch = node.mapped().batch});
     return std::move(node.mapped().batch);
   }
   const std::map<Key, Waiting>& waiting() const noexcept { return waiting_; }
@@ -68,6 +93,7 @@ class Timers {
  private:
   std::map<Key, Waiting> waiting_;
   std::map<TimerId, std::uint64_t> due_by_id_;
+  std::vector<Change>* log_ = nullptr;
 };
 
 }  // namespace muster

@@ -18,7 +18,6 @@ bool TreeRows::aim(TreePlan::Block& block, std::uint32_t depth) const {
 Row TreeRows::make(const TreePlan& plan, std::span<const Entity> ids, Entity parent) {
   const Entity* const id = ids.data();
   DirectoryEntry* const directory = storage_.ids_.slots();
-  const std::uint64_t version = storage_.version_;
 
   // Pages of links are smaller than pages of ids, so a single check covers both.
   static_assert(Hierarchy::page_bits <= id_page_bits);
@@ -27,9 +26,7 @@ Row TreeRows::make(const TreePlan& plan, std::span<const Entity> ids, Entity par
   const auto links_of = [&](std::uint32_t index) -> Links& {
     if (index >> Hierarchy::page_bits != page) [[unlikely]] {
       page = index >> Hierarchy::page_bits;
-      Hierarchy::Page& found = hierarchy_.restore_page(page);
-      found.version = version;
-      links = found.links;
+      links = hierarchy_.change_page(page).links;
       storage_.mark_known_id(index);
     }
     return links[index & ((1u << Hierarchy::page_bits) - 1)];

@@ -93,15 +93,20 @@ struct RegistryCore {
   // The sink that sees the inputs: either the only sink, or several_, which calls all sinks. Null
   // if there are no sinks.
   InputSink* told = nullptr;
-  std::vector<InputSink*> sinks;
-  // The sinks that want receipts, indexed by the kind of input.
-  std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;
+  struct Sinks {
+    std::vector<InputSink*> all;
+    // The sinks that want receipts, indexed by the kind of input.
+    std::array<std::vector<InputSink*>, input_kinds> of_receipts;
+  };
+  Sinks sinks;
+  Sinks quiet_sinks;        // all sinks while `quiet` is not 0; `sinks` is then empty
+  std::uint32_t quiet = 0;  // number of QuietInputs
   const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
-    return receipt_sinks[static_cast<std::size_t>(kind)];
+    return sinks.of_receipts[static_cast<std::size_t>(kind)];
   }
   /// Must be called after sinks were added or removed.
   void note_sinks() noexcept {
-    told = sinks.empty() ? nullptr : sinks.size() == 1 ? sinks.front() : &several_;
+    told = sinks.all.empty() ? nullptr : sinks.all.size() == 1 ? sinks.all.front() : &several_;
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
   /// Numbers an input and shows it to the sinks. If a sink throws an exception, propagates the
@@ -167,7 +172,7 @@ struct RegistryCore {
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc
     const std::vector<InputSink*>& sinks;
   };
-  Several several_{sinks};
+  Several several_{sinks.all};
 };
 
 /// While this object exists, handlers (or the hooks named by `who`) are being called and must not

@@ -40,10 +40,11 @@
 
 namespace muster {
 
-void EntityRegistry::Impl::forget_contents() {
-  types.handlers().bind_all(storage.archetypes());
+void EntityRegistry::Impl::forget_contents(Archetypes archetypes) {
+  ++swaps;
+  if (archetypes == Archetypes::others) types.handlers().bind_all(storage.archetypes());
   core.sites.forget();
-  structure.forget_plans();
+  if (archetypes != Archetypes::same) structure.forget_plans();
   options.cascade_messages_max = state.bounds.messages_max;
   options.cascade_bytes_max = state.bounds.bytes_max;
   core.general_way &= ~RegistryCore::was_resumed;
@@ -70,7 +71,6 @@ std::expected<void, StateError> RegistryHost::swap_state(RegistryState& other) {
   if (const bool causes = r.cascade.causes(); causes != other.cascade.causes()) other.cascade.set_causes(causes);
   r.state.swap(other);
   r.forget_contents();
-  ++r.swaps;
   return {};
 }
 
@@ -110,7 +110,7 @@ std::expected<LoadReport, StateError> RegistryHost::load_from(StateSource& sourc
   return report;
 }
 
-void EntityRegistry::Impl::call_restorers(TypeId type) {
+void EntityRegistry::Impl::call_readers(const std::function<void()>& work) {
   const std::uint64_t held = input.hold();  // detects posts made from inside the hooks
   struct LetGo {
     Arena& input;
@@ -118,7 +118,7 @@ void EntityRegistry::Impl::call_restorers(TypeId type) {
     ~LetGo() { input.let_go(held); }
   } const let_go{input, held};
   const InInput mark(core, Inside::readers);
-  restore_values(type);
+  work();
 }
 
 struct ConversionsOf {

@@ -256,6 +256,25 @@ template <bool small = false>
     copy_value<small>(to_slots[column.to].data, to.row, from_slots[column.from].data, from.row, column.bytes);
 }
 
+/// Preserves the old bytes of columns. Called on the registry's thread before a column is changed
+/// for the first time since Storage::begin_version.
+class ColumnPreserver {
+ public:
+  virtual ~ColumnPreserver() = default;
+  /// Called while the chunk still has its old rows and row count, and the slot still has its old
+  /// version.
+  virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
+  /// Called before the memory of a chunk is reused, whether or not its columns were preserved.
+  /// Either the chunk is being dropped, or its rows have been laid out again in other memory, in a
+  /// chunk with the same uid.
+  virtual void before_recycle(const Chunk& chunk) = 0;
+  /// Called before archetypes without rows are dropped.
+  virtual void before_drop(std::span<Archetype* const> leaving) { static_cast<void>(leaving); }
+  /// Called before the contents of the storage are exchanged or return to an earlier state, and
+  /// before before_recycle() is called for the outgoing chunks. May remove this preserver.
+  virtual void before_exchange() {}
+};
+
 /// Creates and recycles chunks, and keeps their memory for reuse.
 class ChunkPool {
  public:

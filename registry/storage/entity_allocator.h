@@ -119,6 +119,14 @@ class EntityAllocator {
   }
   const Slot* slots_end() const noexcept { return slots_.end(); }
   const RingQueue<std::uint32_t>& free_queue() const noexcept { return free_; }
+  /// Returns to an earlier state. The entries of the remaining indices must be restored by the
+  /// caller. See RingQueue::rewind for `first_free`, `end_free`, and `value`.
+  template <class F>
+  void rewind(std::size_t indices, std::uint64_t first_free, std::uint64_t end_free, std::uint64_t retired, F value) {
+    slots_.drop_last(slots_.size() - indices);
+    free_.rewind(first_free, end_free, value);
+    retired_ = retired;
+  }
   /// Restores a saved state.
   void restore(GrowingArray<Slot> slots, RingQueue<std::uint32_t> free, std::uint64_t retired) {
     slots_ = std::move(slots);

@@ -1,5 +1,6 @@
 #include "registry/storage/hierarchy.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "schema/muster.h"
@@ -29,11 +30,20 @@ bool Hierarchy::is_below(Entity e, Entity top) const noexcept {
   return false;
 }
 
-Links& Hierarchy::change(std::uint32_t index) {
-  const std::uint32_t number = index >> page_bits;
-  Page& page = restore_page(number);
+void Hierarchy::first_change(Page& page, std::uint32_t number) {
+  // Only a page that was just created has version 0.
+  if (keeper_) keeper_->before_links(number, page.version ? &page : nullptr);
   page.version = storage_.version();
-  return page.links[index & ((1u << page_bits) - 1)];
+}
+
+void Hierarchy::return_page(std::uint32_t number, const Links* links) {
+  if (!links) {
+    pages_[number].reset();
+    return;
+  }
+  Page& page = restore_page(number);
+  std::copy_n(links, std::size(page.links), page.links);
+  page.version = storage_.version();
 }
 
 Hierarchy::Page& Hierarchy::restore_page(std::uint32_t number) {

@@ -20,6 +20,8 @@ struct Links {
   std::uint32_t children = 0;
 };
 
+class LinkKeeper;
+
 class Hierarchy {
  public:
   explicit Hierarchy(Storage& storage) : storage_(storage) {}
@@ -65,6 +67,19 @@ class Hierarchy {
   std::uint32_t pages() const noexcept { return page_count_; }
   const Page* page(std::uint32_t number) const noexcept { return pages_[number].get(); }
   Page& restore_page(std::uint32_t number);
+  /// Must be called before links in the page are changed. Returns the page, which is created if
+  /// necessary, and gives it the current version.
+  Page& change_page(std::uint32_t number) {
+    Page& page = restore_page(number);
+    if (page.version != storage_.version()) [[unlikely]]
+      first_change(page, number);
+    return page;
+  }
+  /// Sets the object that is called before a page changes for the first time in a version, or
+  /// removes it if null. The object must outlive the hierarchy or remain valid until the next call.
+  void set_keeper(LinkKeeper* keeper) noexcept { keeper_ = keeper; }
+  /// Gives a page its earlier links, or removes it if `links` is null. Does not call the keeper.
+  void return_page(std::uint32_t number, const Links* links);
   /// Exchanges all links with another hierarchy. The two storages must be swapped, too.
   void swap(Hierarchy& other) noexcept {
     pages_.swap(other.pages_);
@@ -77,7 +92,8 @@ class Hierarchy {
     const std::uint32_t page = index >> page_bits;
     return page < pages_.size() && pages_[page] ? pages_[page]->links[index & ((1u << page_bits) - 1)] : none;
   }
-  Links& change(std::uint32_t index);
+  Links& change(std::uint32_t index) { return change_page(index >> page_bits).links[index & ((1u << page_bits) - 1)]; }
+  void first_change(Page& page, std::uint32_t number);
   Entity entity(std::uint32_t index) const noexcept {
     return index ? Entity{index, storage_.ids().slot(index).generation} : Entity{};
   }
@@ -85,6 +101,16 @@ class Hierarchy {
   Storage& storage_;
   std::vector<std::unique_ptr<Page>> pages_;
   std::uint32_t page_count_ = 0;  // size of `pages_`
+  LinkKeeper* keeper_ = nullptr;
+};
+
+/// Keeps the old links of pages, as a ColumnPreserver keeps the old bytes of columns.
+class LinkKeeper {
+ public:
+  virtual ~LinkKeeper() = default;
+  /// Called before a page changes for the first time in a version. `page` is null if the page did
+  /// not exist before.
+  virtual void before_links(std::uint32_t number, const Hierarchy::Page* page) = 0;
 };
 
 /// True if destroying the entity removes only its row. This is the usual case: the entity has no

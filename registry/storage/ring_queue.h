@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -44,7 +45,30 @@ class RingQueue {
   void pop_front(std::size_t count) noexcept { head_ += count; }
   /// Undoes the most recent `count` pops. Nothing may have been pushed since then.
   void unpop_front(std::size_t count) noexcept { head_ -= count; }
-  void clear() noexcept { head_ = tail_ = 0; }
+  void clear() noexcept {
+    base_ += tail_;
+    head_ = tail_ = 0;
+  }
+
+  /// Returns the number of values that were ever popped. The i-th value is therefore number
+  /// popped() + i of all values that were ever pushed.
+  std::uint64_t popped() const noexcept { return base_ + head_; }
+  /// Returns to an earlier state, in which the queue contained the values numbered [first, end).
+  /// value(number) returns those that have been popped since.
+  template <class F>
+  void rewind(std::uint64_t first, std::uint64_t end, F value) {
+    if (const std::uint64_t now = popped(); now > end) {
+      head_ -= now - end;
+      tail_ = head_;
+    } else {
+      tail_ = head_ + (end - now);
+    }
+    while (popped() != first) {
+      if (size() >= room_) grow();
+      --head_;
+      block_[head_ & mask_] = value(popped());
+    }
+  }
 
  private:
   [[gnu::noinline]] void grow() {
@@ -54,6 +78,7 @@ class RingQueue {
     block_.swap(bigger);
     room_ = block_.size();
     mask_ = room_ - 1;
+    base_ += head_;
     head_ = 0;
     tail_ = count;
   }
@@ -61,6 +86,7 @@ class RingQueue {
   std::vector<T> block_;
   std::size_t room_ = 0, mask_ = 0;  // size of the block, and that size minus 1
   std::size_t head_ = 0, tail_ = 0;  // numbers of pops and pushes since the block last grew
+  std::uint64_t base_ = 0;           // number of pops before that
 };
 
 }  // namespace muster

@@ -24,20 +24,6 @@ namespace muster {
 /// last-level cache, where prefetching costs more than waiting (12% in a battle of 100,000 units).
 constexpr std::uint64_t rows_far_away = 300'000;
 
-/// Preserves the old bytes of columns. Called on the registry's thread before a column is changed
-/// for the first time since Storage::begin_version.
-class ColumnPreserver {
- public:
-  virtual ~ColumnPreserver() = default;
-  /// Called while the chunk still has its old rows and row count, and the slot still has its old
-  /// version.
-  virtual void before_write(const Chunk& chunk, std::uint32_t slot) = 0;
-  /// Called before the memory of a chunk is reused, whether or not its columns were preserved.
-  /// Either the chunk is being dropped, or its rows have been laid out again in other memory, in a
-  /// chunk with the same uid.
-  virtual void before_recycle(const Chunk& chunk) = 0;
-};
-
 /// The values that a row keeps when it moves to another archetype. Remembered for the next row.
 struct MovePlan {
   const Archetype *from = nullptr, *to = nullptr;
@@ -261,6 +247,12 @@ class Storage : private StorageContents {
   /// Calls the preserver until it is removed. There may be several preservers.
   void add_preserver(ColumnPreserver& preserver) { preservers_.push_back(&preserver); }
   void remove_preserver(ColumnPreserver& preserver) noexcept { std::erase(preservers_, &preserver); }
+  /// Calls before_exchange() of all preservers except `by`.
+  void tell_exchange(const ColumnPreserver* by = nullptr) {
+    const std::vector<ColumnPreserver*> told = preservers_;
+    for (ColumnPreserver* preserver : told)
+      if (preserver != by) preserver->before_exchange();
+  }
 
   Chunk* chunk(std::uint32_t number) const noexcept { return chunks_[number]; }
   std::uint32_t chunk_numbers() const noexcept { return static_cast<std::uint32_t>(chunks_.size()); }
@@ -462,6 +454,9 @@ class Storage : private StorageContents {
   friend class BulkRows;    // for Structure
   friend class TreeRows;    //
   friend class ComponentTypes;
+  friend class RowKeeper;  // registry/moments/row_moment.h
+  friend class RowReturn;  // registry/moments/row_return.h
+  friend class IdMoments;  // registry/moments/id_moments.h
   static void put_id(Entity* to, std::uint64_t id) noexcept { std::memcpy(static_cast<void*>(to), &id, sizeof id); }
   [[gnu::noinline]] void log_destroyed(Entity e) { destroyed_->push_back(e); }
   [[gnu::always_inline]] void free_id(Entity e) {
@@ -588,6 +583,10 @@ class Storage : private StorageContents {
   void first_touch_all(Chunk& chunk);
 
   void know_archetype(Archetype& archetype);
+  /// Finds archetypes by their types again, after some were dropped or inserted.
+  void know_archetypes();
+  /// Drops archetypes, none of which has rows.
+  void drop_archetypes(std::span<Archetype* const> leaving);
   static constexpr std::size_t idle_archetypes_max = 1024;
   std::shared_ptr<ComponentTypes> types_;
   std::vector<ColumnPreserver*> preservers_;

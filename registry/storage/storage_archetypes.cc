@@ -130,21 +130,30 @@ bool Storage::drop_idle_archetypes() {
   std::vector<Archetype*> leaving;
   for (const auto& archetype : archetypes_)
     if (archetype->chunks == 0) leaving.push_back(archetype.get());
+  for (ColumnPreserver* preserver : preservers_) preserver->before_drop(leaving);
+  drop_archetypes(leaving);
+  archetypes_.shrink_to_fit();
+  return true;
+}
+
+void Storage::drop_archetypes(std::span<Archetype* const> leaving) {
   if (on_drop) on_drop(on_archetype_context, leaving);
   for (const Archetype* archetype : leaving) {
     archetype_by_index_[archetype->index] = nullptr;
     free_archetype_indices_.push_back(archetype->index);
   }
-  std::erase_if(archetypes_, [](const auto& archetype) { return archetype->chunks == 0; });
-  archetypes_.shrink_to_fit();
+  std::erase_if(archetypes_, [&](const auto& archetype) { return !archetype_by_index_[archetype->index]; });
+  know_archetypes();
+  ++archetype_drops_;
+  ++chunk_changes_;
+}
+
+void Storage::know_archetypes() {
   archetype_by_hash_.clear();
   archetypes_colliding_.clear();
   edges_.clear();
   move_plan_ = {};
   for (const auto& archetype : archetypes_) know_archetype(*archetype);
-  ++archetype_drops_;
-  ++chunk_changes_;
-  return true;
 }
 
 void Storage::lay_out(Archetype& archetype) {

@@ -20,6 +20,7 @@ void Storage::leave_to_preservers() {
 
 void Storage::swap(Storage& other) {
   require(types_ == other.types_, "Storage::swap: the other storage does not share its component types");
+  tell_exchange();
   leave_to_preservers();
   std::swap(static_cast<StorageContents&>(*this), static_cast<StorageContents&>(other));
   // Whoever knows a chunk by its uid must never meet another chunk with that uid.

@@ -18,6 +18,12 @@ namespace muster {
 /// Returns the hash of a text. It is 0 only for the empty text.
 constexpr Text text_of(std::string_view bytes) noexcept { return bytes.empty() ? Text{} : Text{hash64(bytes)}; }
 
+/// The texts of a table before it first dropped some.
+struct TextsBefore {
+  bool dropped = false;
+  std::vector<std::string> texts;
+};
+
 /// Stores texts in the order in which they were added. Views are valid until texts are dropped.
 class TextTable {
  public:
@@ -53,6 +59,7 @@ class TextTable {
   /// texts are added after them.
   template <class F>
   void drop(F goes) {
+    if (before_ && !std::exchange(before_->dropped, true)) before_->texts.assign(texts_.begin(), texts_.end());
     std::deque<std::string> texts;
     std::vector<std::uint64_t> hashes;
     by_hash_.clear();
@@ -66,6 +73,29 @@ class TextTable {
     }
     texts_ = std::move(texts);
     hashes_ = std::move(hashes);
+    ++drops_;
+  }
+  /// Copies all texts to `before` before the next drop, unless `before->dropped` is set. Null ends
+  /// this. `before` must remain valid until the next call.
+  void keep_dropped(TextsBefore* before) noexcept { before_ = before; }
+  /// Returns to an earlier state, which had `count` texts. `before` contains at least these texts,
+  /// or is null if none have been dropped since. Counts as a drop.
+  void rewind(std::size_t count, const TextsBefore* before) {
+    if (before) {
+      texts_.assign(before->texts.begin(), before->texts.end());
+      hashes_.clear();
+      by_hash_.clear();
+      bytes_ = 0;
+      for (const std::string& text : texts_) {
+        bytes_ += text.size();
+        by_hash_.put(text_of(text).hash, static_cast<std::uint32_t>(hashes_.size()));
+        hashes_.push_back(text_of(text).hash);
+      }
+    }
+    for (; texts_.size() > count; texts_.pop_back(), hashes_.pop_back()) {
+      by_hash_.erase(hashes_.back());
+      bytes_ -= texts_.back().size();
+    }
     ++drops_;
   }
   /// Exchanges all texts with another table. Counts as a drop for this table.
@@ -82,6 +112,7 @@ class TextTable {
   std::vector<std::uint64_t> hashes_;  // parallel to texts_
   std::uint64_t bytes_ = 0, drops_ = 0;
   FlatMap<std::uint64_t, std::uint32_t> by_hash_;
+  TextsBefore* before_ = nullptr;
 };
 
 }  // namespace muster

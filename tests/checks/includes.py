@@ -15,7 +15,7 @@ from source_tree import cpp_files, found_in, includes, read, run_check, self_tes
 # Rooms of a layer, from below to above: each may name those before it. The layer's own name stands for the files beside the rooms.
 ROOMS = {
     "registry": ["registry/storage", "registry/handlers", "registry/apply", "registry/observe", "registry/delivery", "registry",
-                 "registry/state", "registry/templates", "registry/history"],
+                 "registry/state", "registry/moments", "registry/templates", "registry/history"],
     "server/world": ["server/world/time", "server/world/place", "server/world/rows", "server/world/journal",
                      "server/world/file", "server/world/saving", "server/world"],
     "server": ["server/plugins", "server/access", "server/session", "server/figures", "server/web", "server/mirror",

@@ -32,6 +32,8 @@ ALLOWED = {
     "registry/apply/outbox.cc": {"reserve", "intern"},
     # A load fills a separate state, which is then swapped in.
     "registry/state/": ALL, "registry/apply/registry_state.cc": {"swap"},
+    # A return to a moment restores what was written.
+    "registry/moments/": ALL,
     # Handlers write values of components.
     "registry/handlers/": {"touch"}, "registry/delivery/parallel_pass.cc": {"touch"},
     # Readers of the past, and of what was destroyed.
