@@ -554,8 +554,8 @@ export class Client {
   }
   /**
    * Calls `told` whenever a run has begun or ended, no matter who did it. `epoch` and `playing`
-   * then have their new values. Ids from next_id that were not used are no longer valid. Edits that were
-   * made before fail with `refused` and fault.reason `epoch_over`; they are not sent again.
+   * then have their new values. Ids from next_id that were not used are no longer valid. Edits that
+   * were made before fail with `refused` and fault.reason `epoch_over`; they are not sent again.
    */
   on_epoch(told: (began: NewEpoch) => void): void {
     this.connection.on_epoch(told);
