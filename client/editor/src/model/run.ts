@@ -49,14 +49,15 @@ export class Run {
       if (client === this.client) this.take(began);
     });
     if (this.is_known && client.playing !== this.on.peek()) {
-      const count = this.edits.unacknowledged.peek().length;
+      // They were meant for another world than this one.
+      const dropped = this.edits.unacknowledged.peek().map(({ label }) => `'${label}'`);
       this.edits.forget_unacknowledged();
-      const dropped = count > 0 ? ' Edits that were not acknowledged before cannot be sent again.' : '';
-      this.say(`While the page was not connected, ${client.playing ? 'a run began' : 'the run ended'}.${dropped}`);
+      const more = dropped.length > 0 ? ` Not acknowledged before, and dropped: ${dropped.join(', ')}.` : '';
+      this.set(client.playing, client.epoch);
+      this.say(`While the page was not connected, ${client.playing ? 'a run began' : 'the run ended'}.${more}`);
     }
     this.is_known = true;
-    this.on.value = client.playing;
-    this.newest.value = client.epoch;
+    this.set(client.playing, client.epoch);
   }
   lost(): void {
     this.client = null;
@@ -87,11 +88,14 @@ export class Run {
       });
   }
 
+  private set(playing: boolean, epoch: bigint): void {
+    this.on.value = playing;
+    this.newest.value = epoch;
+  }
   private take(began: session.NewEpoch): void {
     const { playing } = began;
     const is_mine = this.wanted.peek() === playing;
-    this.on.value = playing;
-    this.newest.value = began.epoch;
+    this.set(playing, began.epoch);
     this.edits.epoch_began(run_changed(playing));
     this.steps.epoch_began();
     this.changed(began);
@@ -101,6 +105,6 @@ export class Run {
   }
   private say(sentence: string): void {
     this.log.note(sentence);
-    this.notices.say('done', sentence);
+    this.notices.say('done', sentence, [], this.newest);
   }
 }

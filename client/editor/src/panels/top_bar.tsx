@@ -215,7 +215,7 @@ function SaveTools(): JSX.Element {
           </span>
         ) : (
           <span class="truth-live">
-            <i class="dot" /> Live: {playing ? 'edits are dropped at the end of the run' : 'edits change the level'}
+            <i class="dot" /> Live: {playing ? 'edits end with the run' : 'edits change the level'}
           </span>
         )}
         <span class={`truth-file ${is_same && !is_lost ? '' : 'is-behind'}`} title={`${file}: ${text}${saved?.at === null ? ' (before this page was opened)' : ''}`}>
