@@ -1,5 +1,5 @@
-// A level and runs of it in the page: what a run did is gone when it ends, in every page and without
-// a reload, and nothing that was begun in one world gets into the other.
+// A level and runs of it in the page: a run's changes are gone when it ends, in all pages and without
+// a reload, and no edit that was begun in the one gets into the other.
 import assert from 'node:assert/strict';
 
 import { nil, session } from 'muster-client';
@@ -77,7 +77,7 @@ test('play, ticks, edits and stop: tree, inspector, viewport, history and clock 
   await until('the inspector shows the level', async () => (await shown_x(editor)) === '6');
   assert.equal(await editor.row('crate').getAttribute('aria-selected'), 'true', 'the selection stays');
   await until('the viewport shows the level', async () => (await middle(editor)) === level_middle);
-  await notice(editor, 'The world is the level again. Your edits of the run were dropped.').waitFor();
+  await notice(editor, 'The world is the level again, without your edits of the run.').waitFor();
   assert.equal((await other.ask(session.GetClock)).paused, 1);
   assert.equal(await page.evaluate(() => 'not_reloaded' in globalThis), true);
 

@@ -122,8 +122,8 @@ export class Edits {
     this.newest.value = 0n;
   }
   /**
-   * Drops everything that was made for the world before a run began or ended, and says `why`, a part
-   * of a sentence.
+   * Drops everything that was made for the world before a run began or ended, and says `why`, a
+   * part of a sentence.
    */
   epoch_began(why: string): void {
     this.forget_refusal();
@@ -443,7 +443,8 @@ export class Edits {
   }
   /**
    * Sends operations as one step, which the world applies or refuses as a whole. Waits for `after`
-   * first. Sends nothing if a run has begun or ended since `of.epoch`, by default the current epoch.
+   * first. Sends nothing if a run has begun or ended since `of.epoch`, by default the current
+   * epoch.
    */
   private async run(
     label: string,

@@ -76,7 +76,7 @@ export class Run {
         // Somebody else may have done it in the meantime.
         if (client.playing === playing) return 0n;
         const { sequence } = await (playing ? client.play() : client.stop_playing());
-        if (!playing && had_steps) this.notices.say('done', 'The world is the level again. Your edits of the run were dropped.');
+        if (!playing && had_steps) this.notices.say('done', 'The world is the level again, without your edits of the run.');
         return sequence;
       })
       .catch((error: unknown) => {
