@@ -1,5 +1,5 @@
-// A level and runs of it in the page: a run's changes are gone when it ends, in all pages and without
-// a reload, and no edit that was begun in the one gets into the other.
+// A level and runs of it in the page: the changes of a run are gone when it ends, in all pages and
+// without a reload, and no edit that was begun in the one gets into the other.
 import assert from 'node:assert/strict';
 
 import { nil, session } from 'muster-client';
