@@ -54,7 +54,7 @@ struct Arguments {
   std::string token_file;
   std::string page;
   double hz = 0;
-  bool paused = false;
+  bool paused = false, level = false;
   std::string durability = "batched";
   double autosave_s = 2;
   std::uint32_t journal_mib = 256;
@@ -218,6 +218,7 @@ struct Served {
       options.hz = arguments.hz;
       options.workers = arguments.workers;
       options.skip = again ? 0 : arguments.skip;
+      options.level = !again && arguments.level;
       options.watchdog = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.watchdog_s * 1e9));
       options.on_warning = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
       options.on_failure = [](const std::string& what) { spdlog::error("{}", what); };
@@ -422,6 +423,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 10'000.0))
       ->capture_default_str();
   app.add_flag("--paused", arguments.paused, "start with a paused clock: see muster clock");
+  app.add_flag("--level", arguments.level,
+               "open the world as a level that is built: the clock is paused until muster play, and a run that was on "
+               "is ended");
   app.add_option(
          "--durability", arguments.durability,
          "what a crash or power failure loses: each_flush: a few ms; batched: a tenth of a second plus the time of a "

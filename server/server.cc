@@ -123,6 +123,13 @@ struct Server::Impl final : WorldSide {
       then(done ? std::expected<void, std::string>() : std::unexpected(done.error().detail()));
     });
   }
+  std::vector<KeepReport> kept() const override { return world.kept(); }
+  std::vector<RunEdit> run_edits(std::uint32_t offset, std::uint32_t limit) const override {
+    return world.run_edits(offset, limit);
+  }
+  std::expected<KeepReport, std::string> keep(const KeepSelection& selection, const Sender& by) override {
+    return world.keep(selection, by);
+  }
   std::optional<Pace> pace() const override { return world.pace(); }
   std::expected<void, PaceFault> set_pace(const Pace& pace) override { return world.set_pace(pace); }
   std::uint64_t tick() const override { return world.tick(); }

@@ -120,6 +120,21 @@ void undo(const Common& common, const UndoOrder& order);
 /// Prints this user's steps, at most `limit`.
 void history(const Common& common, std::uint32_t limit);
 
+// --- run.cc
+
+/// Begins a run, or ends it.
+void set_run(const Common& common, bool on);
+/// Prints the edits of the run, at most `limit`.
+void run_edits(const Common& common, std::uint32_t limit);
+struct KeepOrder {
+  bool all = false;                  ///< if true, keeps all edits of the run
+  std::vector<std::uint64_t> steps;  ///< steps to keep
+  std::string entity, field;         ///< an entity to keep, or one of its components or fields
+};
+void keep(const Common& common, const KeepOrder& order);
+/// Describes a run that is on, for `muster info`.
+std::string run_text(const session::RunState& state);
+
 // --- trace.cc
 /// If `causes` is true, the trace shows which message caused each message.
 void trace(const Common& common, const std::string& path, double seconds, bool causes);

@@ -236,12 +236,14 @@ void info(const Common& common, bool with_hash) {
   RemoteWorld world(connect(common.where));
   const session::Info info = must(world.client().ask(session::GetInfo{.hash = with_hash ? 1u : 0u}));
   const session::Load load = must(world.client().ask<session::GetLoad>());
+  const session::RunState run = must(world.client().ask<session::GetRun>());
   const std::string hash = hex(info.hash);
   if (common.json) {
     JsonWriter out;
     out.open_object().member("world", info.world).member("server", info.server).member("entities", info.entities);
     out.member("types", info.types).member("sequence", info.sequence).member("clock_ns", info.clock_ns);
     out.member("hz", info.hz).member("sessions", info.sessions).member("watches", info.watches);
+    out.member("playing", run.playing);
     out.member("uptime_ns", info.uptime_ns).member("processor_ns", load.processor_ns);
     out.member("memory_bytes", load.memory_bytes);
     if (!load.ticks.empty())
@@ -260,6 +262,7 @@ void info(const Common& common, bool with_hash) {
   Columns columns({});
   columns.add({"world", info.world});
   columns.add({"server", info.server + ", up " + seconds_text(info.uptime_ns)});
+  if (run.playing) columns.add({"run", run_text(run)});
   columns.add({"entities", std::to_string(info.entities)});
   columns.add({"types", std::to_string(info.types)});
   columns.add({"sequence", std::to_string(info.sequence)});

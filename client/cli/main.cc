@@ -359,6 +359,26 @@ int main(int argc, char** argv) {
             ->capture_default_str();
       },
       [&] { history(common, history_limit); });
+  command("play", "Begin a run: keep the world as the level, and start the clock", [](CLI::App&) {},
+          [&] { set_run(common, true); });
+  command("stop", "End the run: the world becomes the level again", [](CLI::App&) {}, [&] { set_run(common, false); });
+  KeepOrder keep_;
+  std::uint32_t edits_limit = 50;
+  command(
+      "keep", "List the edits of the run, or apply some to the level: muster keep tower Health.value",
+      [&](CLI::App& sub) {
+        sub.add_option("ENTITY", keep_.entity, "Keep the edits of this entity");
+        sub.add_option("FIELD", keep_.field, "Keep only this component or field: Health or Health.value");
+        sub.add_option("--step", keep_.steps, "Keep the step with this number from the list")->allow_extra_args(false);
+        sub.add_flag("--all", keep_.all, "Keep all edits");
+        sub.add_option("--limit", edits_limit, "Maximum number of steps to list")
+            ->check(CLI::Range(1u, 1'000'000'000u))
+            ->capture_default_str();
+      },
+      [&] {
+        if (keep_.entity.empty() && keep_.steps.empty() && !keep_.all) return run_edits(common, edits_limit);
+        keep(common, keep_);
+      });
   ClockOrder clock_;
   command(
       "clock", "Show the world's clock, or pause it, step, play, set its speed: muster clock speed 0.5",

@@ -20,14 +20,54 @@
 
 namespace muster {
 
+namespace {
+
+/// Returns true if a run keeps inputs with messages of this type.
+bool is_kept(TypeId type) noexcept {
+  switch (type) {
+    case TypeTraits<Create>::id:
+    case TypeTraits<Spawn>::id:
+    case TypeTraits<MergeTemplate>::id:
+    case TypeTraits<Destroy>::id:
+    case TypeTraits<Set>::id:
+    case TypeTraits<Remove>::id:
+    case TypeTraits<SetField>::id:
+    case TypeTraits<SetFieldIf>::id:
+    case TypeTraits<Reparent>::id:
+    case TypeTraits<Rename>::id:
+    case TypeTraits<DefineTemplate>::id:
+    case TypeTraits<Step>::id:
+    case TypeTraits<KeepEdits>::id: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 using history::Inverse;
 using history::Part;
 using HistoryStepData = history::Step;
 
-class EditHistory::Impl {
+class EditHistory::Impl final : private InputSink {
  public:
   Impl(EntityRegistry& registry, std::uint64_t bytes_max)
       : registry_(registry), bytes_max_(bytes_max), recording_(registry) {}
+
+  ~Impl() override {
+    if (of_run_) registry_.host().remove_sink(*this);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  // --- runs
+
+  /// Keeps the inputs of steps from now on, and what sessions mark.
+  void begin_run() {
+    of_run_ = true;
+    registry_.host().add_sink(*this);
+  }
+  std::vector<const HistoryStepData*> run_steps() const;
+  std::vector<const HistoryStepData*> marks() const;
 
   history::RowsNow now() const noexcept { return history::RowsNow(registry_); }
 
@@ -96,7 +136,50 @@ class EditHistory::Impl {
   std::vector<Entity> released_;     // that no step can revive
   bool look_for_parked_ = true;      // true if ids may be parked for steps that are not known
   std::set<std::uint64_t> changed_;  // numbers of steps, for take_changes()
+
+  bool of_run_ = false;
+  // In a run: the input that is being delivered, and the one of open_.
+  std::vector<history::SentInput> sent_;
+  std::map<std::uint64_t, HistoryStepData> marks_;  // each contains a KeepEdits and no parts
+
+ private:
+  void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
+  void on_withdrawn(const Envelope& envelope) noexcept override;
+  bool wants_receipts(InputKind) const noexcept override { return false; }
 };
+
+void EditHistory::Impl::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
+  // A step is closed when the next one begins.
+  std::erase_if(sent_, [&](const auto& input) { return !open_.exists || input.sequence != open_.step.sequence; });
+  if (batch.empty() || !is_kept(BatchView(batch).type())) return;
+  history::SentInput sent{.sequence = envelope.sequence, .bytes = {batch.begin(), batch.end()}};
+  if (BatchView(batch).type() != TypeTraits<KeepEdits>::id) return sent_.push_back(std::move(sent));
+  HistoryStepData mark;
+  mark.number = mark.sequence = envelope.sequence;
+  mark.user = envelope.user;
+  mark.session = envelope.session;
+  mark.inputs.push_back(std::move(sent));
+  marks_.insert_or_assign(mark.number, std::move(mark));
+  changed_.insert(envelope.sequence);
+}
+
+void EditHistory::Impl::on_withdrawn(const Envelope& envelope) noexcept {
+  std::erase_if(sent_, [&](const auto& input) { return input.sequence == envelope.sequence; });
+  marks_.erase(envelope.sequence);
+}
+
+std::vector<const HistoryStepData*> EditHistory::Impl::run_steps() const {
+  std::vector<const HistoryStepData*> steps;
+  for (const auto& [number, step] : steps_)
+    if (!step.redo && !step.inputs.empty()) steps.push_back(&step);
+  return steps;
+}
+
+std::vector<const HistoryStepData*> EditHistory::Impl::marks() const {
+  std::vector<const HistoryStepData*> marks;
+  for (const auto& [number, mark] : marks_) marks.push_back(&mark);
+  return marks;
+}
 
 // --- recording ---
 
@@ -150,6 +233,12 @@ void EditHistory::Impl::close() {
   HistoryStepData& step = ended.step;
   if (step.gesture == 0) std::erase_if(step.parts, [](const Part& part) { return part.idle(); });
   const bool changes = step.active_parts() != 0;
+  const auto sent = std::ranges::find(sent_, step.sequence, &history::SentInput::sequence);
+  if (changes && ended.act == StepAct::edit && sent != sent_.end()) {
+    step.texts = history::texts_of(registry_, sent->bytes);
+    step.inputs.push_back(std::move(*sent));
+    sent_.erase(sent);
+  }
   if (ended.act != StepAct::edit) {
     Stacks& of = users_[step.user];
     auto& from = ended.act == StepAct::undo ? of.undo : of.redo;
@@ -206,6 +295,12 @@ bool EditHistory::Impl::join(HistoryStepData& step) {
           if (!known.idle()) places_.add(newest.user, known);
         });
   }
+  for (history::SentInput& input : step.inputs) {
+    newest.memory += sizeof input + input.bytes.size();
+    newest.inputs.push_back(std::move(input));
+  }
+  for (std::string& text : step.texts)
+    if (std::ranges::find(newest.texts, text) == newest.texts.end()) newest.texts.push_back(std::move(text));
   bytes_ += newest.memory;
   newest.sequence = step.sequence;
   if (!step.label.empty()) newest.label = std::move(step.label);
@@ -328,6 +423,7 @@ void EditHistory::Impl::clear() {
   parked_.clear();
   bytes_ = 0;
   released_.clear();
+  marks_.clear();
   look_for_parked_ = true;
 }
 
@@ -342,6 +438,7 @@ void EditHistory::begin_run() {
   require(!level_, "EditHistory::begin_run: a run is on");
   impl_->close();
   level_ = std::exchange(impl_, std::make_unique<Impl>(impl_->registry_, impl_->bytes_max_));
+  impl_->begin_run();
   // The ids that only the level's steps can revive stay parked.
   impl_->look_for_parked_ = false;
   // Whoever compares versions must see that the stacks are other ones.
@@ -356,6 +453,11 @@ void EditHistory::end_run() {
     own.version = std::max(own.version, of.version) + 1;
   }
   impl_ = std::exchange(level_, nullptr);
+}
+
+std::vector<RunEdit> EditHistory::run_edits(std::uint32_t offset, std::uint32_t limit) const {
+  impl_->close();
+  return history::listed(impl_->run_steps(), impl_->marks(), offset, limit, impl_->now());
 }
 
 EditHistory::~EditHistory() { impl_->registry_.host().set_edit_log(nullptr); }
@@ -402,8 +504,10 @@ std::vector<EditHistory::Saved> EditHistory::take_changes() {
   impl_->close();
   std::vector<Saved> changes;
   for (const std::uint64_t number : std::exchange(impl_->changed_, {})) {
-    const auto step = impl_->steps_.find(number);
-    changes.push_back({number, step == impl_->steps_.end() ? std::vector<std::byte>{} : encode(step->second)});
+    const auto step = impl_->steps_.find(number), mark = impl_->marks_.find(number);
+    changes.push_back({number, step != impl_->steps_.end()   ? encode(step->second)
+                               : mark != impl_->marks_.end() ? encode(mark->second)
+                                                             : std::vector<std::byte>{}});
   }
   return changes;
 }
@@ -413,6 +517,8 @@ std::vector<EditHistory::Saved> EditHistory::all() const {
   std::vector<Saved> steps;
   steps.reserve(impl_->steps_.size());
   for (const auto& [number, step] : impl_->steps_) steps.push_back({number, encode(step)});
+  for (const auto& [number, mark] : impl_->marks_) steps.push_back({number, encode(mark)});
+  std::ranges::sort(steps, {}, &Saved::number);
   return steps;
 }
 
@@ -436,7 +542,10 @@ std::expected<void, std::string> EditHistory::load(std::span<const Saved> steps)
     previous = saved.number;
     auto step = history::decode(saved.number, saved.bytes);
     if (!step) return refuse(std::move(step.error()));
-    impl_->put(std::move(*step));
+    if (step->parts.empty())
+      impl_->marks_.insert_or_assign(saved.number, std::move(*step));
+    else
+      impl_->put(std::move(*step));
   }
   impl_->changed_.clear();
   return {};

@@ -22,6 +22,7 @@
 
 #include "registry/apply/edit_log.h"
 #include "registry/entity_registry.h"
+#include "registry/history/kept_edits.h"
 
 namespace muster {
 
@@ -130,6 +131,9 @@ class EditHistory final : public EditLog {
   /// Drops the steps of the run, and continues with those of the level. The caller has given the
   /// registry the state that it had at begin_run().
   void end_run();
+  /// Returns up to `limit` steps of the run from `offset` on, the newest first. Steps that were
+  /// undone are not among them. Returns none if no run is on.
+  std::vector<RunEdit> run_edits(std::uint32_t offset, std::uint32_t limit) const;
 
   // --- EditLog ---
 

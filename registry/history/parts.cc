@@ -38,6 +38,8 @@ std::uint32_t Step::active_parts() const noexcept {
 std::uint64_t Step::measure() const noexcept {
   std::uint64_t sum = sizeof *this + label.size();
   for (const Part& part : parts) sum += part.memory();
+  for (const SentInput& input : inputs) sum += sizeof input + input.bytes.size();
+  for (const std::string& text : texts) sum += sizeof text + text.size();
   return sum;
 }
 

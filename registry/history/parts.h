@@ -85,6 +85,12 @@ struct Part {
   std::uint64_t memory() const noexcept;
 };
 
+/// An input as its session sent it.
+struct SentInput {
+  std::uint64_t sequence = 0;
+  std::vector<std::byte> bytes;  ///< batches, aligned to 16 bytes
+};
+
 struct Step {
   std::uint64_t number = 0;  ///< sequence of the step's first input
   std::uint64_t sequence = 0;
@@ -93,6 +99,10 @@ struct Step {
   bool saved = false;  ///< true if its bytes come from a file, so its values may be damaged
   std::string label;
   std::vector<Part> parts;
+  /// Of a step to undo that was made in a run: its inputs, and the texts that they mention. A step
+  /// without parts is a KeepEdits.
+  std::vector<SentInput> inputs;
+  std::vector<std::string> texts;
   std::uint64_t memory = 0;  ///< result of measure() when it was put on a stack
 
   std::uint32_t active_parts() const noexcept;

@@ -1,7 +1,8 @@
 // Steps as bytes:
 //
 //   step      | format 4 | redo 1 | sequence 8 | user 8 | session 8 | gesture 8 | label |
-//             | parts 4 | part ...
+//             | parts 4 | part ... | (inputs 4 | input ... | texts)   in format 2
+//   input     | sequence 8 | its bytes |
 //   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 |
 //             | sequence 8 | before | after | has details 1 | (details) |
 //   details   | two places | ancestors 4, 8 each | name | texts | snapshot |
@@ -18,7 +19,8 @@ namespace muster::history {
 
 namespace {
 
-constexpr std::uint32_t format = 1;
+/// Format 2 has inputs and texts.
+constexpr std::uint32_t format = 1, format_of_run = 2;
 
 class Writer {
  public:
@@ -241,7 +243,7 @@ Part take_part(Reader& from) {
 
 std::vector<std::byte> encode(const Step& step) {
   Writer to;
-  to.put(format);
+  to.put(step.inputs.empty() ? format : format_of_run);
   to.put(static_cast<std::uint8_t>(step.redo ? 1 : 0));
   to.put(step.sequence);
   to.put(step.user);
@@ -250,6 +252,13 @@ std::vector<std::byte> encode(const Step& step) {
   to.put_text(step.label);
   to.put(static_cast<std::uint32_t>(step.parts.size()));
   for (const Part& part : step.parts) put(to, part);
+  if (step.inputs.empty()) return to.take();
+  to.put(static_cast<std::uint32_t>(step.inputs.size()));
+  for (const SentInput& input : step.inputs) {
+    to.put(input.sequence);
+    to.put_bytes(input.bytes);
+  }
+  to.put_texts(step.texts);
   return to.take();
 }
 
@@ -258,7 +267,8 @@ std::expected<Step, std::string> decode(std::uint64_t number, std::span<const st
   Step step;
   step.number = number;
   step.saved = true;
-  if (from.take<std::uint32_t>() != format) from.fail("has an unknown format");
+  const auto its_format = from.take<std::uint32_t>();
+  if (its_format != format && its_format != format_of_run) from.fail("has an unknown format");
   step.redo = from.take_flag("has a wrong stack");
   step.sequence = from.take<std::uint64_t>();
   step.user = from.take<std::uint64_t>();
@@ -270,7 +280,16 @@ std::expected<Step, std::string> decode(std::uint64_t number, std::span<const st
     if (from.failed()) break;
     part = take_part(from);
   }
-  if (!from.failed() && step.parts.empty()) from.fail("has no parts");
+  if (its_format == format_of_run) {
+    step.inputs.resize(from.take_count(12));
+    for (SentInput& input : step.inputs) {
+      input.sequence = from.take<std::uint64_t>();
+      const std::span<const std::byte> sent = from.take_bytes();
+      input.bytes.assign(sent.begin(), sent.end());
+    }
+    step.texts = from.take_texts();
+  }
+  if (!from.failed() && step.parts.empty() && step.inputs.empty()) from.fail("has no parts");
   if (!from.failed() && step.sequence < number) from.fail("is older than its number");
   if (!from.failed() && !from.at_end()) from.fail("is followed by unknown bytes");
   if (from.failed()) return std::unexpected("step " + std::to_string(number) + " of the saved history " + from.why());

@@ -82,6 +82,7 @@ bool Looks::is_free() {
 void Looks::forget() {
   seen_.clear();
   kind_numbers_.clear();
+  links_told_.clear();
   kinds_.clear();
   for (auto& [type, wanted] : wanted_) wanted.is_new = true;
   wanted_changed_ = true;
@@ -217,9 +218,18 @@ void Looks::notice_swap() {
 void Looks::look_at_links(Look& look, std::uint64_t since) {
   const Hierarchy& hierarchy = registry_.host().hierarchy();
   const bool all = std::exchange(links_new_, false);
-  for (std::uint32_t number = 0; number < hierarchy.pages(); ++number)
-    if (const Hierarchy::Page* page = hierarchy.page(number); page && (all || page->version > since))
+  for (std::uint32_t number = 0; number < std::max<std::size_t>(hierarchy.pages(), links_told_.size()); ++number) {
+    const Hierarchy::Page* const page = number < hierarchy.pages() ? hierarchy.page(number) : nullptr;
+    if (page && (all || page->version > since)) {
       look.links.push_back({number, std::make_unique<Hierarchy::Page>(*page)});
+      if (links_told_.size() <= number) links_told_.resize(number + 1);
+      links_told_[number] = true;
+    } else if (!page && number < links_told_.size() && links_told_[number]) {
+      // The registry has returned to a state without this page.
+      look.links.push_back({number, std::make_unique<Hierarchy::Page>()});
+      links_told_[number] = false;
+    }
+  }
 }
 
 /// The table keeps interned texts in order of arrival, so removed texts can be found by traversing

@@ -73,6 +73,7 @@ class Looks {
   bool wanted_changed_ = false;
   std::uint32_t link_users_ = 0, text_users_ = 0;
   bool links_new_ = false;           // not yet included in a look
+  std::vector<bool> links_told_;     // by number: the page was included in a look
   std::uint64_t looked_ = 0;         // storage version at the time of the previous Look
   std::vector<std::uint64_t> seen_;  // uids by chunk number; 0 if not yet included in a Look
   std::vector<Column> columns_;      // columns of the archetype being processed

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "registry/apply/edit_log.h"
+#include "registry/history/kept_edits.h"
 #include "server/plugins/reloaded_plugin.h"
 #include "server/world/run.h"
 #include "server/world/saving/durability.h"
@@ -93,6 +95,12 @@ class WorldSide {
   /// Begins a run (true) or ends it (false), at the beginning of the next flush. `then` is called
   /// when that is done or has failed.
   virtual void set_run(bool, RunDone then) { then(std::unexpected(std::string("this server has no runs"))); }
+  /// Returns what the end of the last run has kept; see World::kept.
+  virtual std::vector<KeepReport> kept() const { return {}; }
+  virtual std::vector<RunEdit> run_edits(std::uint32_t, std::uint32_t) const { return {}; }
+  virtual std::expected<KeepReport, std::string> keep(const KeepSelection&, const Sender&) {
+    return std::unexpected(std::string("this server has no runs"));
+  }
   /// Returns the pace of the world's clock, or nothing if the clock cannot be set.
   virtual std::optional<Pace> pace() const { return std::nullopt; }
   virtual std::expected<void, PaceFault> set_pace(const Pace&) { return {}; }

@@ -4,10 +4,12 @@
 //   play()           save, and keep the checkpoint        WorldFile, LevelAct::keep
 //                    put the history of the level aside   EditHistory::begin_run
 //   stop_playing()   read the kept rows into the registry WorldFile::load_level, RegistryHost::restore
-//                    save, and drop the level             LevelAct::drop
+//                    begin to save, and drop the level    LevelAct::drop
 //
 // Both begin a new epoch. If the process dies before the second save is complete, the file still
 // contains the run.
+#include "messages/batch_builder.h"
+#include "messages/step_batches.h"
 #include "server/world/world_impl.h"
 
 namespace muster {
@@ -23,16 +25,16 @@ std::expected<void, WorldError> World::Impl::play() {
   if (!stands.empty()) return std::unexpected(WorldError(WorldErrorCode::stopped, file.path(), stands));
   for (FlushVisitor* visitor : visitors) visitor->epoch_ends();
   Saver::LevelChange change{.act = LevelAct::keep, .run_steps = RunSteps{.first = registry.sequence() + 1}};
-  for (const std::uint64_t number : last_run) change.also.push_back({.number = number, .bytes = {}});
-  auto report = saver.save(change);
+  for (const std::uint64_t number : last_run.numbers()) change.also.push_back({.number = number, .bytes = {}});
+  auto report = saver.save_level(std::move(change));
   begin_marking();
   if (!report) {
     begin_epoch(false);
     return std::unexpected(std::move(report.error()));
   }
   run = Run{.sequence = registry.sequence(), .tick = tick};
-  run_steps = change.run_steps;
-  last_run.clear();
+  run_steps = RunSteps{.first = registry.sequence() + 1};
+  last_run.load({});
   history.begin_run();
   level_pace = pacer.pace();
   (void)pacer.set({.speed = level_pace.speed}, Clock::now());
@@ -51,13 +53,16 @@ std::expected<void, WorldError> World::Impl::read_level() {
 std::expected<void, WorldError> World::Impl::stop_playing() {
   if (!run) return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), "no run is on"));
   saver.settle();
+  const std::vector<EditHistory::Saved> edits = history.all();
   if (auto read = read_level(); !read) return read;
+  // What is kept is part of the level that is saved below, and not of the run's journal.
+  saver.pause_recording();
   tick = run->tick;
   run.reset();
   run_steps->last = registry.sequence();
   Saver::LevelChange change{.act = LevelAct::drop, .run_steps = run_steps, .also = history.take_changes()};
-  for (const EditHistory::Saved& step : history.all()) last_run.push_back(step.number);
   history.end_run();
+  last_run.load(edits);
   registry.host().set_edit_log(&history);
   if (!stands.empty()) {
     // The input before which the run stood is gone with the run.
@@ -66,16 +71,58 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
     mark.forget();
     mark.forget_left_out();
   }
+  kept.clear();
+  for (const RunHistory::Mark& each : last_run.marks()) {
+    auto done = apply_kept(each.selection, each.by);
+    kept.push_back(done ? std::move(*done) : KeepReport{.skipped = {std::move(done.error())}});
+  }
   mark.end(registry.sequence(), tick);
   (void)pacer.set({.speed = level_pace.speed, .paused = level_pace.paused}, Clock::now());
-  auto report = saver.save(change);
+  saver.drop_level(std::move(change), [this](const Saver::Report& report) {
+    if (!report && options.on_warning)
+      options.on_warning("the world is the level again, but the file still contains the run: " +
+                         report.error().detail() + ". That is tried again");
+  });
   begin_epoch(true);
-  if (report) return {};
-  return std::unexpected(WorldError(report.error().code(), file.path(),
-                                    "the world is the level again, but the file still contains the run: " +
-                                        report.error().detail() + ". That is tried again"));
+  return {};
 }
 
+std::expected<KeepReport, std::string> World::Impl::keep(const KeepSelection& selection, Sender by) {
+  if (by.session == 0) by.session = epoch.load(std::memory_order_relaxed);
+  if (!run) return apply_kept(selection, by);
+  BatchBuilder batch;
+  batch.append_table(TypeTraits<KeepEdits>::id, {}, encode(history::message_of(selection)));
+  return KeepReport{.marked = true, .sequence = registry.host().push_batch(batch.bytes(), by).sequence};
+}
+
+std::expected<KeepReport, std::string> World::Impl::apply_kept(const KeepSelection& selection, const Sender& by) {
+  KeptEdits edits = last_run.kept(selection, by.session);
+  if (edits.messages == 0)
+    return std::unexpected(edits.skipped.empty() ? "the last run has no such edits" : edits.skipped.front());
+  const muster::Step step{.batches = step_bytes(edits.batches), .label = "keep edits of the run"};
+  BatchBuilder batch;
+  batch.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
+  const Receipt receipt = registry.host().push_batch(batch.bytes(), by);
+  if (receipt.refused != 0) {
+    for (const auto& [in_run, in_level] : edits.created) registry.host().return_grant(in_level, 1);
+    return std::unexpected("nothing was kept, because one of the edits is refused now: " +
+                           std::string(name(receipt.refusal.code)));
+  }
+  last_run.applied(edits);
+  return KeepReport{.sequence = receipt.sequence,
+                    .messages = edits.messages,
+                    .created = static_cast<std::uint32_t>(edits.created.size()),
+                    .nil_references = edits.nil_references,
+                    .skipped = std::move(edits.skipped)};
+}
+
+std::expected<KeepReport, std::string> World::keep(const KeepSelection& selection, const Sender& by) {
+  return impl_->keep(selection, by);
+}
+std::vector<RunEdit> World::run_edits(std::uint32_t offset, std::uint32_t limit) const {
+  return impl_->run ? impl_->history.run_edits(offset, limit) : impl_->last_run.list(offset, limit);
+}
+std::vector<KeepReport> World::kept() const { return impl_->kept; }
 std::expected<void, WorldError> World::play() { return impl_->play(); }
 std::expected<void, WorldError> World::stop_playing() { return impl_->stop_playing(); }
 std::optional<Run> World::run() const noexcept { return impl_->run; }

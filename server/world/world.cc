@@ -199,8 +199,10 @@ World::World(std::string path, const Install& install, WorldOptions options, std
   if (impl_->stands.empty()) impl_->saver.opened();
   if (impl_->options.level) {
     (void)impl_->pacer.set({.paused = true}, Impl::Clock::now());
-    if (impl_->run)
+    if (impl_->run) {
       if (auto ended = impl_->stop_playing(); !ended) throw WorldError(std::move(ended.error()));
+      if (auto saved = impl_->saver.save(); !saved) throw WorldError(std::move(saved.error()));
+    }
   }
   impl_->registry.host().inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
@@ -341,11 +343,11 @@ void World::Impl::read_history() {
   load(steps);
   if (const std::optional<FileLevel>& level = file.meta().level) {
     run = Run{.sequence = level->sequence, .tick = level->tick};
-    level_pace.paused = options.level;
+    level_pace.paused = true;
     history.begin_run();
     load(of_run);
   } else {
-    for (const EditHistory::Saved& step : of_run) last_run.push_back(step.number);
+    last_run.load(of_run);
   }
 }
 

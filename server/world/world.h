@@ -17,7 +17,9 @@
 #include <optional>
 #include <string>
 
+#include "registry/apply/edit_log.h"
 #include "registry/entity_registry.h"
+#include "registry/history/kept_edits.h"
 #include "registry/state/state.h"
 #include "server/world/file/checkpoint_report.h"
 #include "server/world/file/world_error.h"
@@ -232,13 +234,26 @@ class World {
   /// the level, except that the sequence goes on. Handlers and sinks stay, and restore hooks are
   /// called as after EntityRegistry::load(). Messages that were posted in the run are dropped.
   /// Begins a new epoch. Fails without any effect if no run is on or if the level cannot be read.
-  /// If only saving fails, the run has ended, but the file contains it until a later save succeeds.
+  /// Saving the level has only begun when the call returns. Until it has succeeded, the file contains
+  /// the run; if it fails, `on_warning` is called, and each later save tries again.
   /// May be called on a stopped world (stopped()), which then continues. Must be called between
   /// inputs, but not by a FlushVisitor.
   [[nodiscard]] std::expected<void, WorldError> stop_playing();
   /// Returns the level of the current run, or nothing if no run is on. Must be called on the world
   /// thread.
   std::optional<Run> run() const noexcept;
+  /// Keeps edits of a run: applies them to the level as one step of `by.user`, as if they had been
+  /// made without the run. During a run, they are only marked, and applied when the run ends; after
+  /// it, they are applied at once, until the next run begins. docs/runs.md states the rules. If
+  /// `by.session` is 0, the host is the sender. On failure, the error is a sentence, and nothing has
+  /// changed. Must be called between inputs.
+  [[nodiscard]] std::expected<KeepReport, std::string> keep(const KeepSelection& selection, const Sender& by = {});
+  /// Returns what the end of the last run has applied, one report for each keep() of that run. A
+  /// report without messages contains the reason in `skipped`.
+  std::vector<KeepReport> kept() const;
+  /// Returns up to `limit` steps of the current run or, if none is on, of the last one, from
+  /// `offset` on, the newest first.
+  std::vector<RunEdit> run_edits(std::uint32_t offset, std::uint32_t limit) const;
   /// Returns the epoch, a random nonzero number that was drawn when this world was opened, or by
   /// play() or stop_playing(). Within an epoch, each sequence number identifies one input. Inputs that were not durable when the
   /// previous process ended are lost, and their sequence numbers now identify other inputs. May be

@@ -14,6 +14,7 @@
 
 #include "registry/delivery/thread_pool.h"
 #include "registry/history/edit_history.h"
+#include "registry/history/run_history.h"
 #include "registry/host.h"
 #include "schema/hash.h"
 #include "server/world/file/world_file.h"
@@ -70,11 +71,11 @@ struct World::Impl {
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
   std::vector<std::function<void()>> acts;     // for the beginning of the next flush
   std::optional<Run> run;
-  Pace level_pace;  // pace of the clock to which the end of the run returns
+  std::vector<KeepReport> kept;  // by the end of the last run
+  Pace level_pace;               // pace of the clock to which the end of the run returns
   // Steps of the run, or of the last one, in the file.
   std::optional<RunSteps> run_steps;
-  // Numbers of the steps of the last run, which stay in the file until the next one.
-  std::vector<std::uint64_t> last_run;
+  RunHistory last_run{registry};  // of the last run, whose steps stay in the file until the next one
 
   // True if the registry's clock is left running. Used only without hz.
   bool timers_wait = false;
@@ -118,6 +119,9 @@ struct World::Impl {
   std::expected<void, WorldError> read_level();
   std::expected<void, WorldError> play();
   std::expected<void, WorldError> stop_playing();
+  std::expected<KeepReport, std::string> keep(const KeepSelection& selection, Sender by);
+  /// Applies selected edits of the last run to the level.
+  std::expected<KeepReport, std::string> apply_kept(const KeepSelection& selection, const Sender& by);
   void begin_epoch(bool replaced);
   /// Performs a flush. Returns false if the inbox was taken for the last time.
   bool flush_and_go_on() {

@@ -19,6 +19,7 @@ import sessions
 import template
 import told
 import tokens
+import playing
 import undoing
 import watching
 import worlds
@@ -26,7 +27,7 @@ from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
 MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers,
-           told, descriptors, undoing)
+           told, descriptors, undoing, playing)
 
 
 def main():

@@ -21,6 +21,7 @@
 #include "messages/batch_builder.h"
 #include "registry/history/edit_history.h"
 #include "registry/host.h"
+#include "registry/state/state_format.h"
 #include "schema/hash.h"
 #include "server/file_program/verify.h"
 #include "server/world/world.h"
@@ -76,17 +77,20 @@ class PowerLives {
         is_killed ? log->copy(last, into.path().string()) : log->cut(last, how, into.path().string());
       };
       floor_ = told_at(last);
+      floor_acts_ = told_acts_at(last);
       if (!go_on(*log, last, fill)) return;
       auto next = std::make_unique<Folder>(memory_disk());
       fill(*next);
       if (is_killed) {
         log = std::make_unique<PowerLog>(*log, last, next->path().string(), disk_);
         told_.erase(told_.upper_bound(last), told_.end());
+        told_acts_.erase(told_acts_.upper_bound(last), told_acts_.end());
         begin = last;
         ++counts_.kills;
       } else {
         log = std::make_unique<PowerLog>(next->path().string(), disk_);
         told_.clear();
+        told_acts_.clear();
         begin = 0;
       }
       folder = std::move(next);
@@ -98,9 +102,16 @@ class PowerLives {
   /// Hashes of a state and of its users' stacks.
   struct Noted {
     std::uint64_t state = 0, history = 0;
+    bool playing = false;
     bool operator==(const Noted&) const = default;
   };
-  using Hashes = std::map<std::uint64_t, Noted>;
+  /// The input that a state follows, and how many runs had begun or ended: a run that ends changes
+  /// the state without an input.
+  struct At {
+    std::uint64_t sequence = 0, acts = 0;
+    auto operator<=>(const At&) const = default;
+  };
+  using Hashes = std::map<At, Noted>;
   static constexpr std::uint64_t users = 2;
 
   static Handlers install(EntityRegistry& registry) {
@@ -130,15 +141,61 @@ class PowerLives {
       for (const HistoryStep& step : world.history().list(user, 0, 1000))
         steps += std::to_string(user) + (step.redo ? "redo" : "undo") + std::to_string(step.sequence) + "," +
                  std::to_string(step.parts);
-    return {.state = world.registry().hash(), .history = hash64(steps)};
+    return {.state = world.registry().hash(), .history = hash64(steps), .playing = world.run().has_value()};
   }
-  void note(World& world) { hashes_[world.registry().sequence()] = noted(world); }
+  void note(World& world) { hashes_[{world.registry().sequence(), acts_}] = noted(world); }
+  /// Hash of all rows but for the sequence and the next chunk's uid, which go on when a run ends.
+  static std::uint64_t content(World& world) {
+    struct Rows final : StateSink {
+      bool has(const StateKey&, std::uint64_t) override { return false; }
+      void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
+        std::string row(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        if (key.section == StateSection::registry) {
+          row.replace(offsetof(RegistryRow, sequence), 8, 8, '\0');
+          row.replace(offsetof(RegistryRow, next_chunk_uid), 8, 8, '\0');
+        }
+        sum += hash64(row + std::to_string(key.key) + "," + std::to_string(key.column));
+      }
+      std::uint64_t sum = 0;
+    } rows;
+    world.registry().save(rows);
+    return rows.sum;
+  }
+  /// Begins a run or ends it, and sometimes keeps something.
+  void play(PowerLog& log, World& world) {
+    if (!world.run()) {
+      REQUIRE(world.play());
+      levels_[world.run()->sequence] = content(world);
+    } else {
+      if (random_() % 2 == 0) {
+        (void)world.keep({.all = true}, {.session = 1, .user = 1});
+        note(world);
+      }
+      const std::uint64_t level = world.run()->sequence;
+      REQUIRE(world.stop_playing());
+      REQUIRE(world.set_pace({}));  // after a restart, a run ends with a paused clock
+      const bool kept =
+          std::ranges::any_of(world.kept(), [](const KeepReport& report) { return report.messages > 0; });
+      if (!kept) CHECK(content(world) == levels_[level]);
+    }
+    ++acts_;
+    note(world);
+    // The level of a run that has ended is being saved.
+    if (!world.run() && random_() % 2 == 0) return;
+    if (!world.run()) REQUIRE(world.try_save());
+    told_acts_[log.events()] = acts_;
+    tell(log, world.durable_sequence());
+  }
   void tell(PowerLog& log, std::uint64_t durable) {
     if (told_.empty() || durable > told_.rbegin()->second) told_[log.events()] = durable;
   }
   std::uint64_t told_at(std::size_t events) const {
     const auto behind = told_.upper_bound(events);
     return behind == told_.begin() ? floor_ : std::max(floor_, std::prev(behind)->second);
+  }
+  std::uint64_t told_acts_at(std::size_t events) const {
+    const auto behind = told_acts_.upper_bound(events);
+    return behind == told_acts_.begin() ? floor_acts_ : std::max(floor_acts_, std::prev(behind)->second);
   }
 
   WorldOptions draw_options() {
@@ -163,6 +220,7 @@ class PowerLives {
         edit(world);
         note(world);
       }
+      if (random_() % 12 == 0) play(log, world);
       if (random_() % 10 == 0)
         (void)world.begin_save([&](const auto& saved) {
           if (saved) tell(log, saved->sequence);
@@ -253,8 +311,9 @@ class PowerLives {
   }
 
   /// What is wrong with the world at `path`, a sentence; empty: nothing. Else `sequence` is what it holds; 0: no world.
-  std::string wrong_with(const std::string& path, std::uint64_t told, std::uint64_t& sequence) {
-    sequence = 0;
+  std::string wrong_with(const std::string& path, std::uint64_t told, std::uint64_t told_acts, At& found) {
+    found = {};
+    std::uint64_t& sequence = found.sequence;
     try {
       std::optional<VerifyReport> verified;
       if (std::filesystem::exists(path)) {
@@ -273,11 +332,26 @@ class PowerLives {
       if (!recovery.exact()) return "not recovered as it was: " + recovery.text() + at;
       if (sequence < told) return "lost" + at;
       if (verified && verified->durable != sequence) return "verify says " + std::to_string(verified->durable) + at;
-      const auto hash = hashes_.find(sequence);
-      if (hash == hashes_.end()) return "ends inside a turn" + at;
+      const auto first = hashes_.lower_bound({sequence, 0}), end = hashes_.upper_bound({sequence, ~std::uint64_t{0}});
+      if (first == end) return "ends inside a turn" + at;
       const Noted now = noted(world);
-      if (hash->second.state != now.state) return "another state" + at;
-      if (hash->second.history != now.history) return "another history" + at;
+      bool same_state = false, is_there = false;
+      for (auto each = first; each != end; ++each) {
+        same_state = same_state || each->second.state == now.state;
+        if (each->second != now) continue;
+        is_there = true;
+        found.acts = each->first.acts;
+      }
+      if (!same_state) return "another state" + at;
+      if (!is_there) return "another history" + at;
+      if (found.acts < told_acts) return "a run that had begun or ended is lost" + at;
+      if (!world.run()) return {};
+      // The level is there beside the run.
+      const std::uint64_t level = world.run()->sequence;
+      if (auto ended = world.stop_playing(); !ended) return "the run does not end: " + ended.error().detail() + at;
+      const bool kept =
+          std::ranges::any_of(world.kept(), [](const KeepReport& report) { return report.messages > 0; });
+      if (!kept && content(world) != levels_.at(level)) return "another level" + at;
     } catch (const std::exception& error) {
       return std::string("does not open: ") + error.what();
     }
@@ -288,9 +362,10 @@ class PowerLives {
   std::uint64_t look(PowerLog& log, std::size_t at, std::uint64_t how) {
     const Folder left(memory_disk());
     log.cut(at, how, left.path().string());
-    std::uint64_t sequence = 0;
+    At left_at;
     const std::uint64_t told = told_at(at);
-    const std::string wrong = wrong_with(left / "w.muster", told, sequence);
+    const std::string wrong = wrong_with(left / "w.muster", told, told_acts_at(at), left_at);
+    const std::uint64_t sequence = left_at.sequence;
     ++counts_.cuts;
     counts_.empty += wrong.empty() && sequence == 0 ? 1 : 0;
     counts_.beside += sequence > told ? 1 : 0;
@@ -308,10 +383,12 @@ class PowerLives {
   bool go_on(PowerLog& log, std::size_t at, F&& fill) {
     const Folder twin(memory_disk());
     fill(twin);
-    std::uint64_t sequence = 0;
-    const std::string wrong = wrong_with(twin / "w.muster", floor_, sequence);
+    At left;
+    const std::string wrong = wrong_with(twin / "w.muster", floor_, floor_acts_, left);
     if (!wrong.empty()) found(log, at, "the next life: " + wrong);
-    hashes_.erase(hashes_.upper_bound(sequence), hashes_.end());
+    std::erase_if(hashes_, [&](const auto& each) {
+      return each.first.sequence > left.sequence || each.first.acts > left.acts;
+    });
     return wrong.empty();
   }
 
@@ -321,9 +398,12 @@ class PowerLives {
   bool many_ = false;
   int life_ = 0;
   std::vector<Entity> units_;
-  Hashes hashes_;                              // after each flush, by sequence
+  Hashes hashes_;                              // after each flush
   std::map<std::size_t, std::uint64_t> told_;  // durable, by the number of events there were then
   std::uint64_t floor_ = 0;                    // durable when the life began
+  std::map<std::size_t, std::uint64_t> told_acts_;  // like told_: runs that had begun or ended
+  std::uint64_t floor_acts_ = 0, acts_ = 0;
+  std::map<std::uint64_t, std::uint64_t> levels_;  // content of each level, by its sequence
   Counts counts_;
 };
 

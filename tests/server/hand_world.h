@@ -29,6 +29,18 @@ class HandWorld final : public WorldSide {
   std::function<std::vector<std::string>()> gives_plugins;
   std::function<std::expected<std::vector<ReloadedPlugin>, std::string>(std::string_view)> on_reload;
 
+  std::uint64_t its_epoch = 0;
+  std::function<std::optional<Run>()> gives_run;
+  std::function<std::expected<void, std::string>(bool)> on_set_run;  ///< done at once
+
+  std::uint64_t epoch() const override { return its_epoch; }
+  std::optional<Run> run() const override { return gives_run ? gives_run() : std::nullopt; }
+  void set_run(bool on, RunDone then) override {
+    if (on_set_run)
+      then(on_set_run(on));
+    else
+      WorldSide::set_run(on, std::move(then));
+  }
   const WorldFacts& facts() const noexcept override { return known; }
   void wake() override { on_wake(); }
   void wake_in(std::chrono::nanoseconds time) override {

@@ -54,6 +54,7 @@ struct Saver::Saving {
   std::uint64_t version;  // all rows of the copy have this or an earlier version
   std::function<void(Report)> then;
   std::expected<std::optional<CheckpointReport>, WorldError> written;
+  bool whole = false;  // see Saver::begin
   bool begun = false;  // used by the writing thread
   // All that remains is to remove replaced rows (writing thread).
   bool is_current = false;
@@ -205,13 +206,15 @@ void Saver::stop_recording(std::string why) {
   error_ = file_.path() + ": " + std::move(why);
   recorder_->pause();
   // Later groups would come after a gap in the journal, so the next write must be a complete save.
-  queue_.add(0, [this, text = error_] {
-    {
-      const MutexLock lock(mutex_);
-      failure_ = text;
-    }
-    failed_.store(true, std::memory_order_release);
-  });
+  queue_.add(0, [this, text = error_] { fail(text); });
+}
+
+void Saver::fail(std::string why) {
+  {
+    const MutexLock lock(mutex_);
+    failure_ = std::move(why);
+  }
+  failed_.store(true, std::memory_order_release);
 }
 
 void Saver::write(JournalGroup& group) {
@@ -222,11 +225,7 @@ void Saver::write(JournalGroup& group) {
     step_size_.wrote_group(group.records.size(), begun, Clock::now());
     merge();
   } else {
-    {
-      const MutexLock lock(mutex_);
-      failure_ = done.error().what();
-    }
-    failed_.store(true, std::memory_order_release);
+    fail(done.error().what());
   }
 }
 
@@ -314,12 +313,8 @@ void Saver::keep_size() {
   }
   wait_for_saving();
   if (!size_.is_full() || autosave_error_.empty() || failed_.load(std::memory_order_acquire)) return;
-  {
-    const MutexLock lock(mutex_);
-    failure_ = file_.path() + ": " + text_of(size_) +
-               ", which is the limit, and the world could not be saved: " + autosave_error_;
-  }
-  failed_.store(true, std::memory_order_release);
+  fail(file_.path() + ": " + text_of(size_) +
+       ", which is the limit, and the world could not be saved: " + autosave_error_);
 }
 
 void Saver::write_due(Clock::time_point now) {
@@ -357,23 +352,19 @@ Saver::Report Saver::save() {
   return save_now();
 }
 
-Saver::Report Saver::save(const LevelChange& change) {
-  if (change.act == LevelAct::drop)
-    stopped_.clear();
-  else if (!stopped_.empty())
-    return std::unexpected(stopped_error());
+Saver::Report Saver::save_level(LevelChange change) {
+  if (!stopped_.empty()) return std::unexpected(stopped_error());
   settle();
-  change_ = change;
+  change_ = std::move(change);
   Report report = save_now();
-  if (report) return report;
-  if (change.act != LevelAct::drop) {
-    change_ = {};
-  } else if (recorder_) {
-    // Later inputs apply to the level, but the file contains the run, so they cannot be recorded
-    // until a save succeeds.
-    stop_recording("the level cannot be saved: " + report.error().detail());
-  }
+  change_ = {};
   return report;
+}
+
+void Saver::drop_level(LevelChange change, std::function<void(Report)> then) {
+  stopped_.clear();
+  change_ = std::move(change);
+  (void)begin(std::move(then), true);
 }
 
 void Saver::settle() {
@@ -436,7 +427,7 @@ Saver::Report Saver::save_now() {
   return report;
 }
 
-bool Saver::begin(std::function<void(Report)> then) {
+bool Saver::begin(std::function<void(Report)> then, bool whole) {
   if (saving_) return false;
   if (!stopped_.empty() || !displaced_.empty()) {
     then(std::unexpected(stopped_error()));
@@ -460,6 +451,7 @@ bool Saver::begin(std::function<void(Report)> then) {
   add_change(stamp, steps);
   saving_ = std::make_unique<Saving>(registry_, std::move(rows), std::move(stamp), std::move(steps), own, version,
                                      std::move(then));
+  saving_->whole = whole;
   // Start recording here, on the assumption that this checkpoint will succeed.
   if (!recorder_)
     begin_recording();
@@ -543,11 +535,15 @@ bool Saver::do_step(Saving& of) {
   }
   if (!of.begun) {
     of.begun = true;
-    if (failed_) {
-      // The journal has a gap before this checkpoint, followed by further records, so nothing else
-      // may be written until the checkpoint is complete.
+    if (failed_ || of.whole) {
+      // The records that follow suit this checkpoint only: the journal has a gap before it, or the
+      // checkpoint replaces the state. So nothing else may be written until it is complete.
       auto written = file_.save(of.stamp, of.copied);
-      if (written && *written) failed_ = false;
+      if (written && *written)
+        failed_ = false;
+      else if (of.whole)
+        fail(file_.path() + ": the level could not be saved" +
+             (written ? std::string() : ": " + written.error().detail()));
       return over(std::move(written));
     }
     of.between.store(true, std::memory_order_release);
@@ -609,6 +605,7 @@ void Saver::end_saving() {
     given_up_ = 0;
     saved_schemas_ = 0;  // the schemas may not be in the file
     notice_failure();
+    lagged_ = lagged_ || over->whole;
     return over->then(std::unexpected(std::move(over->written.error())));
   }
   if (!failed_) {
@@ -631,7 +628,7 @@ void Saver::begin_again(Saving& over) {
     host_.warn("a save was given up: more than " + kibibytes(host_.preserved_bytes_max) +
                " changed before they were written: " + (waits ? "the world waits for the next" : "it is begun again"));
   if (waits) return over.then(save());
-  begin(std::move(over.then));
+  begin(std::move(over.then), over.whole);
 }
 
 std::uint64_t Saver::preserved_bytes() const noexcept { return saving_ ? saving_->copied.preserver()->bytes() : 0; }

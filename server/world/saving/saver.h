@@ -110,6 +110,10 @@ class Saver {
   /// Finishes a running save, and queues all recorded inputs. Must be called before the registry's
   /// state is replaced.
   void settle();
+  /// Drops the records of inputs until the next save.
+  void pause_recording() noexcept {
+    if (recorder_) recorder_->pause();
+  }
   /// How a save changes the level (LevelAct), and what it writes to the history in addition to the
   /// changes of Host::history.
   struct LevelChange {
@@ -117,13 +121,17 @@ class Saver {
     std::optional<RunSteps> run_steps = {};
     std::vector<EditHistory::Saved> also = {};
   };
-  /// Like save(), but makes the saved state the level or drops the level. May be called on a world
-  /// that was opened with opened_stopped(), if its state has been replaced by the level.
-  Report save(const LevelChange& change);
+  /// Like save(), but makes the saved state the level.
+  Report save_level(LevelChange change);
+  /// Begins a save that drops the level, of whose state the registry's state is a continuation. Until
+  /// it has succeeded, nothing further is recorded, and each later save drops the level. May be
+  /// called on a world that was opened with opened_stopped(), which then records again. settle() and
+  /// pause_recording() must have been called before the state was replaced.
+  void drop_level(LevelChange change, std::function<void(Report)> then);
   /// Sets the epoch of the inputs that follow.
   void set_epoch(std::uint64_t epoch);
   /// Begins a save. Returns false if one is already running.
-  bool begin(std::function<void(Report)> then);
+  bool begin(std::function<void(Report)> then) { return begin(std::move(then), false); }
   /// Reports a save that has completed, if there is one.
   void look();
   bool is_saving() const noexcept { return saving_ != nullptr; }
@@ -198,6 +206,10 @@ class Saver {
   /// back.
   std::vector<EditHistory::Saved> take_steps();
   Report save_now();
+  /// If `whole` is set, the save is written in one step, before the groups that follow.
+  bool begin(std::function<void(Report)> then, bool whole);
+  /// Makes later groups useless until a save succeeds. Called on the writing thread.
+  void fail(std::string why);
   /// Adds change_ to a stamp and to the steps that are written with it.
   void add_change(CheckpointStamp& stamp, std::vector<EditHistory::Saved>& steps) const;
   void put_back(std::vector<EditHistory::Saved> steps);

@@ -92,6 +92,9 @@ std::vector<Kind> questions() {
           question<Ended>("ListEnded", ListEnded{}),
           question<Activity>("GetActivity", GetActivity{}),
           question<ClockState>("GetClock", GetClock{}),
+          question<RunState>("GetRun", GetRun{}),
+          question<RunEdits>("GetRunEdits", GetRunEdits{}),
+          question<Fault>("Keep", Keep{.all = true}),
           question<ClockState>("SetClock", SetClock{.speed = 3, .paused = 2}),
           question<Watching>("Follow", follow)};
 }

@@ -143,8 +143,8 @@ TEST_CASE("a desk has the epoch of its host, and draws one where that has none")
   HandDesk first, second;
   CHECK(first.desk->epoch() != 0);
   CHECK(first.desk->epoch() != second.desk->epoch());
-  HandDesk of_host({}, [](HandWorld& host) { host.known.epoch = 17; }),
-      again({}, [](HandWorld& host) { host.known.epoch = 17; });
+  HandDesk of_host({}, [](HandWorld& host) { host.its_epoch = 17; }),
+      again({}, [](HandWorld& host) { host.its_epoch = 17; });
   CHECK(of_host.desk->epoch() == 17);
   // Another desk of one epoch gives its sessions other numbers, so that a journal's sessions stay apart.
   CHECK(of_host.join()->number != again.join()->number);

@@ -2,8 +2,10 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <map>
 #include <thread>
 
+#include "registry/state/state.h"
 #include "tests/server/made_session.h"
 #include "tests/server/watches/changer.h"
 #include "tests/server/watches/follower.h"
@@ -207,6 +209,55 @@ TEST_CASE("watches come and go, change, and end with their sessions and with the
     for (const auto& session : sessions) watches.close_all(*session);
     CHECK(watches.count() == 0);
     CHECK(watches.entities() == 0);
+  }
+}
+
+namespace {
+
+/// The rows of a registry, to which it can return.
+struct KeptRows final : StateSink, StateSource {
+  bool has(const StateKey&, std::uint64_t) override { return false; }
+  void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
+    kept[key].assign(bytes.begin(), bytes.end());
+  }
+  void rows(StateSection section,
+            const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override {
+    for (const auto& [key, bytes] : kept)
+      if (key.section == section) take(key, bytes);
+  }
+  std::map<StateKey, std::vector<std::byte>> kept;
+};
+
+}  // namespace
+
+TEST_CASE("watches are told the difference when a registry returns to an earlier state", "[follow][random]") {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    INFO("seed " << seed);
+    Watched world;
+    Changer changer(world.registry, seed);
+    Random& random = changer.random();
+    for (std::uint64_t i = random.below(120); i > 0; --i) changer.step();
+    Follower one(world.registry, world.watches), other(world.registry, world.watches, {.data_bytes_max = 3000});
+    one.open({.world = true, .structure = true, .values = true, .open = {Entity{}}});
+    other.open(something(changer));
+    one.read_all();
+    KeptRows rows;
+    world.registry.save(rows);
+    for (int round = 0; round < 4; ++round) {
+      for (std::uint64_t i = random.below(60); i > 0; --i) {
+        changer.step();
+        if (random.percent(20)) world.watches.after_flush(0);
+        if (random.percent(20)) one.read();
+      }
+      const std::uint64_t sequence = world.registry.sequence();
+      REQUIRE(world.registry.host().restore(rows));
+      CHECK(world.registry.sequence() == sequence);
+      if (random.percent(50)) changer.step();
+      one.read_all();
+      one.check();
+      other.read_all();
+      other.check();
+    }
   }
 }
 

@@ -1,7 +1,5 @@
 // A run never changes the level, and the level comes back exactly.
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sqlite3.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -13,6 +11,7 @@
 #include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "registry/state/state_format.h"
+#include "schema/hash.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
 #include "tests/server/world/run_sql.h"
@@ -39,13 +38,25 @@ WorldOptions options(Durability durability = Durability::each_flush) {
   return {.hz = 20'000, .code = "game 1", .durability = durability, .autosave = {}};
 }
 
-/// All rows of a state except for the sequence, which goes on.
+/// Worlds of this process use it while this lives.
+struct FailingDisk {
+  FailingDisk() { sqlite3_vfs_register(sqlite3_vfs_find("faulty-playing"), 1); }
+  ~FailingDisk() { sqlite3_vfs_register(usual, 1); }
+  FailingDisk(const FailingDisk&) = delete;
+  FailingDisk& operator=(const FailingDisk&) = delete;
+  sqlite3_vfs* const usual = sqlite3_vfs_find(nullptr);
+  FaultyDisk disk{"faulty-playing"};
+};
+
+/// All rows of a state except for the sequence and the next chunk's uid, which go on.
 struct Rows final : StateSink {
   bool has(const StateKey&, std::uint64_t) override { return false; }
   void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
     std::string& row = rows[key];
     row.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (key.section == StateSection::registry) std::memset(row.data() + offsetof(RegistryRow, sequence), 0, 8);
+    if (key.section != StateSection::registry) return;
+    std::memset(row.data() + offsetof(RegistryRow, sequence), 0, 8);
+    std::memset(row.data() + offsetof(RegistryRow, next_chunk_uid), 0, 8);
   }
   std::map<StateKey, std::string> rows;
 };
@@ -197,12 +208,277 @@ TEST_CASE("a world that is opened as a level ends its run and is paused") {
   CHECK(played.world.pace().paused);
 }
 
+TEST_CASE("the level survives another program that writes to the file during the run") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  Played played(path);
+  const auto level = rows_of(played.world.registry());
+  REQUIRE(played.world.play());
+  for (int i = 0; i < 30; ++i) {
+    played.tick();
+    if (i % 5 == 0) run_sql(path, "UPDATE section_names SET name = name");
+    if (i % 7 == 0) played.world.save();
+    if (i % 11 == 0) (void)played.world.begin_save([](const auto& saved) { CHECK(saved); });
+  }
+  const auto run = rows_of(played.world.registry());
+  played.world.save();
+  REQUIRE(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") != "");
+  REQUIRE(played.world.stop_playing());
+  REQUIRE(played.world.try_save());
+  CHECK(rows_of(played.world.registry()) == level);
+  CHECK(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") == "");
+}
+
+TEST_CASE("if the level cannot be saved when the run ends, the file keeps the run until it can") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  std::map<StateKey, std::string> level, run;
+  {
+    FailingDisk failing;
+    Played played(path);
+    level = rows_of(played.world.registry());
+    REQUIRE(played.world.play());
+    for (int i = 0; i < 10; ++i) played.tick();
+    played.world.save();
+    run = rows_of(played.world.registry());
+    failing.disk.operations_left = 0;
+    REQUIRE(played.world.stop_playing());
+    CHECK(!played.world.try_save());
+    CHECK(!played.world.run());
+    CHECK(rows_of(played.world.registry()) == level);
+    CHECK(played.world.recording_error() != nullptr);
+    failing.disk.operations_left = 0;  // as if it were killed
+  }
+  {
+    Played again(path);
+    REQUIRE(again.world.run());
+    CHECK(rows_of(again.world.registry()) == run);
+    REQUIRE(again.world.stop_playing());
+    CHECK(rows_of(again.world.registry()) == level);
+  }
+  FailingDisk failing;
+  Played played(path);
+  REQUIRE(played.world.play());
+  played.tick();
+  failing.disk.operations_left = 0;
+  REQUIRE(played.world.stop_playing());
+  played.edit();
+  CHECK(!played.world.try_save());
+  CHECK(played.world.recording_error() != nullptr);
+  failing.disk.operations_left = -1;
+  REQUIRE(played.world.try_save());
+  CHECK(played.world.recording_error() == nullptr);
+  played.edit();
+  CHECK(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") == "");
+}
+
+TEST_CASE("a run that cannot be begun because the disk fails leaves the level as it is") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  FailingDisk failing;
+  Played played(path);
+  const auto level = rows_of(played.world.registry());
+  failing.disk.operations_left = 0;
+  REQUIRE(!played.world.play());
+  CHECK(!played.world.run());
+  CHECK(rows_of(played.world.registry()) == level);
+  failing.disk.operations_left = -1;
+  REQUIRE(played.world.play());
+  REQUIRE(played.world.stop_playing());
+  CHECK(rows_of(played.world.registry()) == level);
+}
+
 TEST_CASE("a run cannot begin twice or end twice") {
   const Directory directory;
   Played played(directory / "w.muster");
   CHECK(played.world.stop_playing().error().detail() == "no run is on");
   REQUIRE(played.world.play());
   CHECK(played.world.play().error().detail() == "a run is on already");
+}
+
+namespace {
+
+/// Users who make the same edits with and without a run.
+struct Editing {
+  explicit Editing(const std::string& path) : world(path, install, options()) {
+    EntityRegistry& r = world.registry();
+    if (!world.is_new()) return;
+    for (const char* name : {"a", "b"}) r.create(name, game::Health{.value = 10}, game::Armor{.factor = 1}).or_stop();
+    r.create_under(r.find_path("/a"), "child", game::Health{.value = 3}).or_stop();
+    world.save();
+  }
+  Entity at(const std::string& path) { return world.registry().find_path(path); }
+  Sender by(std::uint64_t user) { return {.session = 10 + user, .user = user, .request = ++requests}; }
+  void push(BatchBuilder& batch, std::uint64_t user = 1) {
+    const Receipt receipt = world.registry().host().push_batch(batch.bytes(), by(user));
+    REQUIRE(receipt.refused == 0);
+    REQUIRE(receipt.dead == 0);
+  }
+  void health(Entity e, float value, std::uint64_t user = 1) {
+    BatchBuilder batch;
+    batch.append_rows(e, Set{}, game::Health{.value = value});
+    push(batch, user);
+  }
+  void field(Entity e, float value) {
+    SetField set{.component = TypeTraits<game::Health>::id, .field = hash32("value"), .bytes = 4};
+    std::memcpy(set.value.data(), &value, 4);
+    BatchBuilder batch;
+    batch.append(e, set);
+    push(batch);
+  }
+  void intern(const std::string& text) {
+    BatchBuilder batch;
+    batch.append_table(TypeTraits<InternText>::id, {}, encode(InternText{.text = text}));
+    push(batch);
+  }
+  Entity create(Entity parent, const std::string& name) {
+    intern(name);
+    const Entity e = world.registry().host().grant(1, 11);
+    BatchBuilder batch;
+    batch.append_rows(e, Create{.parent = parent, .name = text_of(name)}, game::Health{.value = 1});
+    push(batch);
+    return e;
+  }
+  float value(const std::string& path) { return world.registry().get<game::Health>(at(path)).value; }
+  World world;
+  std::uint64_t requests = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a kept edit has the value that the edit wrote, and is one step that undo takes back") {
+  for (const bool before_stop : {true, false}) {
+    CAPTURE(before_stop);
+    const Directory directory;
+    Editing e(directory / "w.muster");
+    const auto level = rows_of(e.world.registry());
+    REQUIRE(e.world.play());
+    e.health(e.at("/a"), 20);
+    e.health(e.at("/b"), 30, 2);
+    e.field(e.at("/a"), 25);
+    e.world.registry().push(e.at("/a"), game::Damage{.amount = 5});  // the run goes on
+    CHECK(e.value("/a") == 20);
+    const KeepSelection keep{.places = {{.entity = e.at("/a"), .component = TypeTraits<game::Health>::id}}};
+    if (before_stop) {
+      const auto marked = e.world.keep(keep, e.by(1));
+      REQUIRE(marked);
+      CHECK(marked->marked);
+    }
+    REQUIRE(e.world.stop_playing());
+    if (!before_stop) {
+      CHECK(e.value("/a") == 10);
+      const auto kept = e.world.keep(keep, e.by(1));
+      REQUIRE(kept);
+      CHECK(kept->messages == 2);
+    } else {
+      REQUIRE(e.world.kept().size() == 1);
+      CHECK(e.world.kept().front().messages == 2);
+    }
+    CHECK(e.value("/a") == 25);
+    CHECK(e.value("/b") == 10);
+    CHECK(e.world.history().apply(HistoryAct::undo, e.by(1), Conflicts::skip, false).done == 1);
+    CHECK(e.value("/a") == 10);
+    CHECK(e.world.history().apply(HistoryAct::redo, e.by(1), Conflicts::skip, false).done == 1);
+    CHECK(e.value("/a") == 25);
+  }
+}
+
+TEST_CASE("entities made in a run get ids of the level when they are kept, and references follow") {
+  const Directory directory;
+  Editing e(directory / "w.muster");
+  REQUIRE(e.world.play());
+  const Entity tower = e.create(e.at("/a"), "tower");
+  const Entity guard = e.create(tower, "guard");
+  const Entity other = e.create({}, "other");
+  BatchBuilder batch;
+  batch.append(guard, Reparent{.parent = e.at("/b")});
+  e.push(batch);
+  e.health(guard, 7);
+  REQUIRE(e.world.stop_playing());
+  CHECK(!e.at("/a/tower"));
+  CHECK(e.world.run_edits(0, 100).size() == 5);
+
+  // Keeping what lies below keeps the ancestor that the run made, but not what happened to it.
+  const auto kept = e.world.keep({.places = {{.entity = guard}}}, e.by(1));
+  REQUIRE(kept);
+  CHECK(kept->created == 2);
+  CHECK(e.at("/a/tower"));
+  CHECK(e.at("/b/guard"));
+  CHECK(e.value("/b/guard") == 7);
+  CHECK(!e.at("/other"));
+  CHECK(e.world.history().apply(HistoryAct::undo, e.by(1), Conflicts::skip, false).done > 0);
+  CHECK(!e.at("/a/tower"));
+  CHECK(!e.at("/b/guard"));
+  (void)other;
+
+  const auto all = e.world.keep({.all = true}, e.by(1));
+  REQUIRE(all);
+  CHECK(all->created == 3);
+  CHECK(e.at("/other"));
+}
+
+TEST_CASE("keeping everything equals the same edits made without a run") {
+  const Directory directory;
+  const auto edit = [](Editing& e) {
+    const Entity tower = e.create({}, "tower");
+    e.health(e.at("/a"), 20);
+    BatchBuilder batch;
+    batch.append(e.at("/a/child"), Reparent{.parent = tower});
+    batch.append(e.at("/b"), Remove{.component = TypeTraits<game::Armor>::id});
+    e.push(batch);
+    BatchBuilder last;
+    last.append(e.at("/a"), Destroy{});
+    e.push(last, 2);
+  };
+  Editing without(directory / "without.muster"), with(directory / "with.muster");
+  edit(without);
+  REQUIRE(with.world.play());
+  edit(with);
+  REQUIRE(with.world.keep({.all = true}, with.by(1)));
+  REQUIRE(with.world.stop_playing());
+  const auto names = [](EntityRegistry& r) {
+    std::string text;
+    for (const char* path : {"/a", "/b", "/tower", "/tower/child"}) {
+      const Entity e = r.find_path(path);
+      text += std::string(path) + (e ? " " + std::to_string(r.get<game::Health>(e).value) : " none") +
+              (e && r.has<game::Armor>(e) ? " armor" : "") + "\n";
+    }
+    return text;
+  };
+  CHECK(names(with.world.registry()) == names(without.world.registry()));
+}
+
+TEST_CASE("the edits of the last run can be kept after a restart, and marks survive a crash") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    Editing e(path);
+    REQUIRE(e.world.play());
+    e.health(e.at("/a"), 20);
+    e.health(e.at("/b"), 30);
+    e.world.save();
+    REQUIRE(e.world.keep({.places = {{.entity = e.at("/a")}}}, e.by(1)));
+  }
+  {
+    Editing e(path);
+    REQUIRE(e.world.run());
+    REQUIRE(e.world.run_edits(0, 10).size() == 2);
+    CHECK(e.world.run_edits(0, 10)[0].marked == false);
+    CHECK(e.world.run_edits(0, 10)[1].marked == true);
+    REQUIRE(e.world.stop_playing());
+    CHECK(e.value("/a") == 20);
+    CHECK(e.value("/b") == 10);
+  }
+  Editing e(path);
+  CHECK(!e.world.run());
+  CHECK(e.value("/a") == 20);
+  const auto edits = e.world.run_edits(0, 10);
+  REQUIRE(edits.size() == 2);
+  REQUIRE(e.world.keep({.steps = {edits[0].step}}, e.by(1)));
+  CHECK(e.value("/b") == 30);
+  CHECK(!e.world.keep({.steps = {12345}}, e.by(1)));
+  REQUIRE(e.world.play());
+  CHECK(e.world.run_edits(0, 10).empty());
 }
 
 }  // namespace muster::play_test

@@ -1,0 +1,93 @@
+// The commands play, stop, and keep. docs/runs.md explains levels and runs.
+#include <charconv>
+#include <string_view>
+
+#include "client/cli/commands.h"
+#include "client/cli/failure.h"
+#include "client/cli/print.h"
+#include "client/cli/remote_world.h"
+#include "messages/value_text.h"
+#include "schema/hash.h"
+
+namespace muster::cli {
+
+void set_run(const Common& common, bool on) {
+  RemoteWorld world(connect(common.where));
+  Client& client = world.client();
+  const session::RunState state = must(on ? client.ask<session::Play>() : client.ask<session::StopPlaying>());
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("playing", state.playing).member("sequence", state.sequence);
+    out.member("level_sequence", state.level_sequence).member("level_tick", state.level_tick);
+    return print_line(out.close_object().text());
+  }
+  if (on) return print_line("a run is on; `muster stop` brings the level back");
+  print_line("the run has ended; the world is the level again" +
+             (state.kept == 0 ? std::string() : ", with " + plural(state.kept, "kept edit", "kept edits")));
+  for (const std::string& why : state.not_kept) print_line("not kept: " + printable(why));
+}
+
+void run_edits(const Common& common, std::uint32_t limit) {
+  RemoteWorld world(connect(common.where));
+  const session::RunEdits edits = must(world.client().ask(session::GetRunEdits{.offset = 0, .limit = limit}));
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("playing", edits.playing).key("edits").open_array();
+    for (std::size_t i = 0; i < edits.steps.size(); ++i)
+      out.open_object()
+          .member("step", edits.steps[i])
+          .member("user", edits.users[i])
+          .member("what", edits.whats[i])
+          .member("marked", edits.marked[i] != 0)
+          .close_object();
+    return print_line(out.close_array().close_object().text());
+  }
+  if (edits.steps.empty()) return print_line("the run has no edits");
+  Columns columns({"step", "user", "", ""});
+  for (std::size_t i = 0; i < edits.steps.size(); ++i)
+    columns.add({std::to_string(edits.steps[i]), std::to_string(edits.users[i]), printable(edits.whats[i]),
+                 edits.marked[i] ? "kept when the run ends" : ""});
+  columns.print();
+}
+
+void keep(const Common& common, const KeepOrder& order) {
+  RemoteWorld world(connect(common.where));
+  session::Keep what;
+  what.all = order.all;
+  what.steps = order.steps;
+  if (!order.entity.empty()) {
+    what.entities.push_back(world.find(order.entity).entity);
+    TypeId component = 0;
+    std::uint32_t field = 0;
+    if (!order.field.empty()) {
+      if (const auto type = find_component(world.types(), order.field)) {
+        component = (*type)->id;
+      } else {
+        const FieldName named = must(find_field(world.types(), order.field));
+        component = named.component->id;
+        field = hash32(named.path);
+      }
+    }
+    what.components.push_back(component);
+    what.fields.push_back(field);
+  }
+  const session::Kept kept = must(world.client().ask(what));
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("marked", kept.marked).member("sequence", kept.sequence).member("edits", kept.messages);
+    out.member("created", kept.created).key("skipped").open_array();
+    for (const std::string& why : kept.skipped) out.value(why);
+    return print_line(out.close_array().close_object().text());
+  }
+  print_line(kept.marked ? std::string("marked; it is kept when the run ends")
+                         : "kept: " + plural(kept.messages, "edit", "edits") + "; `muster undo` takes it back");
+  for (const std::string& why : kept.skipped) print_line("not kept: " + printable(why));
+  if (kept.nil_references > 0)
+    print_line(plural(kept.nil_references, "reference", "references") + " to what was not kept: written as nil");
+}
+
+std::string run_text(const session::RunState& state) {
+  return "on; `muster stop` brings back the level of tick " + std::to_string(state.level_tick);
+}
+
+}  // namespace muster::cli

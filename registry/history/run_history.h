@@ -1,0 +1,49 @@
+// The edits of a run that has ended. They can be kept until the next run begins.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "registry/apply/edit_log.h"
+#include "registry/history/edit_history.h"
+#include "registry/history/kept_edits.h"
+
+namespace muster {
+
+/// Used only on the registry's thread.
+class RunHistory {
+ public:
+  /// The registry must outlive this object.
+  explicit RunHistory(EntityRegistry& registry);
+  ~RunHistory();
+  RunHistory(const RunHistory&) = delete;
+  RunHistory& operator=(const RunHistory&) = delete;
+
+  /// Replaces the contents with steps that EditHistory::all() returned during the run. Steps that
+  /// cannot be read, or whose messages do not suit the registry's types, are left out.
+  void load(std::span<const EditHistory::Saved> steps);
+  /// Returns the numbers of all steps and marks, including those that were left out, in ascending
+  /// order.
+  std::span<const std::uint64_t> numbers() const noexcept;
+  /// Lists steps, the newest first, as EditHistory::run_edits() does.
+  std::vector<RunEdit> list(std::uint32_t offset, std::uint32_t limit) const;
+  std::uint32_t size() const noexcept;
+  /// A KeepEdits of the run. Its sender asked for it.
+  struct Mark {
+    Sender by;
+    KeepSelection selection;
+  };
+  std::vector<Mark> marks() const;
+  /// Returns the selected edits. The registry must contain the level.
+  KeptEdits kept(const KeepSelection& selection, std::uint64_t session) const;
+  /// Must be called once the edits have been applied, so that entities are not created twice.
+  void applied(const KeptEdits& edits);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster

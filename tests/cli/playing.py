@@ -1,0 +1,84 @@
+"""Levels and runs: play, stop, and what a crash leaves."""
+from shared import GAME, REFUSED, equal, game, holds
+
+
+def level(folder):
+    """Everything that an edit can change."""
+    return [folder.run("tree"), [folder.json("show", each)["components"] for each in ("tower", "gate")]]
+
+
+def a_run_changes_nothing_in_the_level(folder):
+    with game(folder):
+        before = level(folder)
+        steps = folder.json("history")["steps"]
+        equal(folder.json("info")["playing"], False)
+        folder.run("play")
+        equal(folder.json("info")["playing"], True)
+        holds(folder.run("info"), "run  ", "on; `muster stop` brings back the level of tick ")
+        folder.run("set", "tower", "Health.value", "5")
+        folder.run("destroy", "gate")
+        folder.run("spawn", "/orc", "Health.value=3")
+        holds(folder.run("undo"), "undone: ")  # the run has a history of its own
+        folder.run("save")
+        folder.run("stop")
+        equal(level(folder), before)
+        equal(folder.json("history")["steps"], steps)
+        folder.run("undo")
+        folder.run("redo")
+        equal(level(folder), before)
+
+
+def a_run_is_on_once(folder):
+    with game(folder):
+        equal(folder.error(REFUSED, "stop"), "no run is on")
+        folder.run("play")
+        equal(folder.error(REFUSED, "play"), "a run is on already")
+        folder.run("stop")
+        equal(folder.error(REFUSED, "stop"), "no run is on")
+
+
+def after_a_crash_the_run_or_the_level_comes_back_as_asked(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    for option, health in ((), 7), (("--level",), 80):
+        server = folder.serve("game.muster", "--level", "--durability", "each_flush")
+        if not folder.json("ls"):
+            folder.run("spawn", "/tower", "Health.value=80", "--durable")
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 80)
+        folder.run("play")
+        folder.run("set", "tower", "Health.value", "7", "--durable")
+        server.kill()
+        server.wait()
+        server = folder.serve("game.muster", *option)
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], health)
+        equal(folder.json("info")["playing"], not option)
+        equal(folder.json("clock")["paused"], bool(option))
+        if not option:
+            folder.run("stop")
+            equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 80)
+        folder.stop(server)
+        folder.run("verify", "game.muster")
+
+
+def edits_of_a_run_are_kept_by_field_entity_and_step(folder):
+    with game(folder):
+        equal(folder.run("keep"), "the run has no edits\n")
+        folder.run("play")
+        folder.run("set", "tower", "Health.value", "5")
+        folder.run("set", "tower", "Unit.team", "blue")
+        folder.run("spawn", "/orc", "Health.value=3")
+        holds(folder.run("keep", "tower", "Health.value"), "marked; it is kept when the run ends\n")
+        edits = folder.json("keep")["edits"]
+        equal([(each["what"], each["marked"]) for each in edits],
+              [("create orc", False), ("set game.Unit.team of tower", False), ("set game.Health.value of tower", True)])
+        holds(folder.run("stop"), "with 1 kept edit\n")
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 5)
+        team = folder.json("show", "tower")["components"]["game.Unit"]["team"]
+        folder.run("undo")
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 80)
+        folder.run("redo")
+        holds(folder.run("keep", "--step", str(edits[0]["step"])), "kept: 1 edit; `muster undo` takes it back\n")
+        equal(folder.json("show", "orc")["components"]["game.Health"]["value"], 3)
+        holds(folder.run("keep"), "create orc", "set game.Unit.team of tower")
+        holds(folder.run("keep", "--all"), "kept: ")
+        assert folder.json("show", "tower")["components"]["game.Unit"]["team"] != team
+        holds(folder.error(REFUSED, "keep", "gate"), "the last run has no such edits")
