@@ -7,9 +7,11 @@ import { ClientError, mistaken } from './client_error.js';
 import { answer_of, Connection } from './connection.js';
 import type { Received } from './connection.js';
 import { ask_durable, wait_durable } from './durable.js';
+import { epoch_over } from './epoch.js';
 import type { Acknowledged, SoFar } from './epoch.js';
 import { handler_rows } from './handlers.js';
 import type { HandlerRow } from './handlers.js';
+import { Ids } from './ids.js';
 import {
   Create,
   Destroy,
@@ -27,8 +29,6 @@ import {
   EndTrace,
   Find,
   Follow,
-  Followed,
-  FollowMore,
   Found,
   GetClock,
   GetHistory,
@@ -39,19 +39,26 @@ import {
   ListChildren,
   ListHandlers,
   ListTemplates,
+  Play,
   ReadTemplates,
-  RequestGrant,
   Resolve,
   Schema,
   SetClock,
   Show,
   Shown,
+  StopPlaying,
   Templates,
-  Unwatch,
-  Watching,
   Welcome,
 } from './session.js';
-import type { ClockState, Durable, Fault, Granted, History, QuestionKey } from './session.js';
+import type {
+  ClockState,
+  Durable,
+  Fault,
+  History,
+  NewEpoch,
+  QuestionKey,
+  RunState,
+} from './session.js';
 import { encode_part, encode_steps } from './step.js';
 import type { FieldEdit, StepOptions, StepPart } from './step.js';
 import type { ByteStream } from './stream.js';
@@ -62,11 +69,11 @@ import { id_text, nil } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { read_place } from './values.js';
 import type { StructValue } from './values.js';
-import type { OpenWatch, WatchChange, WatchHandlers } from './watches.js';
+import { open_watch } from './watches.js';
+import type { OpenWatch, WatchHandlers } from './watches.js';
 
 const protocol_newest = 1;
 const protocol_oldest = 1;
-const grant_count = 256;
 const unsent_bytes_max = 1 << 20;
 
 export interface ClientOptions {
@@ -102,8 +109,7 @@ export interface ShownEntity {
  */
 export class Client {
   private readonly texts: Texts;
-  private grant: Granted = { first: 0, count: 0 };
-  private granting: Promise<void> | null = null;
+  private readonly ids: Ids;
   // Begins at random, because steps of an earlier session may be in the same history.
   private gesture = BigInt(Math.floor(Math.random() * 2 ** 48));
 
@@ -114,6 +120,7 @@ export class Client {
     private readonly before?: SoFar,
   ) {
     this.texts = new Texts(connection);
+    this.ids = new Ids(connection);
   }
 
   /**
@@ -133,7 +140,6 @@ export class Client {
         last_sequence: options.before?.sequence ?? 0n,
       });
       const welcome = answer_of((await connection.ask(hello))[0], Welcome);
-      connection.welcomed(welcome);
       for (const received of await connection.ask(connection.control(GetSchema, {})))
         if (received.batch.type.id === Schema.id) connection.learn(received);
       return new Client(connection, welcome, options.before);
@@ -156,22 +162,29 @@ export class Client {
     return this.connection.ended;
   }
   /**
-   * Identifies the start of the server to which all sequences of this client belong. Each start has
-   * a different epoch.
+   * Changes when a run begins or ends; see on_epoch. Each start of the server has other epochs.
    */
   get epoch(): bigint {
-    return this.welcome.epoch;
+    return this.connection.epoch;
+  }
+  /**
+   * Returns true if sequences of that epoch can be compared with those of this client: it is the
+   * current epoch, or one that this session was in earlier.
+   */
+  is_comparable(epoch: bigint): boolean {
+    return this.connection.is_comparable(epoch);
   }
   /** The position for `before` of the next client. */
   get so_far(): SoFar {
     return { epoch: this.epoch, secret: this.welcome.secret, sequence: this.connection.sequence };
   }
   /**
-   * True if the server was restarted since `before`. Earlier sequences and ids are then
-   * meaningless, and changes that were not durable are lost.
+   * True if the server was restarted since `before`, or if a run began or ended while this program
+   * was not connected. Earlier sequences and ids are then meaningless, and changes that were not
+   * durable may be lost.
    */
   get is_started_anew(): boolean {
-    return this.before !== undefined && this.before.epoch !== this.epoch;
+    return this.before !== undefined && this.before.epoch !== this.welcome.epoch;
   }
   /** Ends the session. Calls in progress fail with `lost`. */
   close(): void {
@@ -232,7 +245,8 @@ export class Client {
   }
   /** Sends one whole batch of any kind; see encode_batch. */
   async push_batch(batch: Uint8Array): Promise<Acknowledged> {
-    return { ...answer_of((await this.connection.ask(batch))[0], Ack), epoch: this.epoch };
+    const [received] = await this.connection.ask(batch);
+    return { ...answer_of(received, Ack), epoch: received.epoch };
   }
   /** Like push_batch, but without an answer. Resolves when there is room to send more. */
   async post_batch(batch: Uint8Array): Promise<void> {
@@ -267,17 +281,23 @@ export class Client {
    * is refused, the earlier ones stay applied. Returns the last sequence, and sums of the counts.
    */
   async push_step(parts: readonly StepPart[], options: StepOptions = {}): Promise<Acknowledged> {
+    const { epoch = this.epoch } = options;
+    this.check_epoch(epoch);
     const texts = new Set<string>();
     const { frame_bytes_max } = this.welcome;
     const new_gesture = (): bigint => this.next_gesture();
     const steps = encode_steps(this.types, parts, options, frame_bytes_max, new_gesture, (text) => texts.add(text));
     let all = await this.texts.before(texts, () => this.push_batch(steps[0]));
     for (const step of steps.slice(1)) {
+      this.check_epoch(epoch);
       const ack = await this.push_batch(step);
       const [handled, unhandled, dead] = [all.handled + ack.handled, all.unhandled + ack.unhandled, all.dead + ack.dead];
       all = { ...ack, handled, unhandled, dead };
     }
     return all;
+  }
+  private check_epoch(epoch: bigint): void {
+    if (epoch !== this.epoch) throw epoch_over();
   }
   /** Returns a number for steps that belong together, such as those of a drag. */
   next_gesture(): bigint {
@@ -294,16 +314,12 @@ export class Client {
 
   // --- edits
 
-  /** Returns the next id granted to this session. Requests more ids if none is left. */
-  async next_id(): Promise<Entity> {
-    while (this.grant.count === 0) {
-      this.granting ??= this.ask(RequestGrant, { count: grant_count })
-        .then((granted) => void (this.grant = granted))
-        .finally(() => (this.granting = null));
-      await this.granting;
-    }
-    --this.grant.count;
-    return { index: this.grant.first++, generation: 1 };
+  /**
+   * Returns the next id granted to this session. Requests more ids if none is left. The id is valid
+   * only in the current epoch.
+   */
+  next_id(): Promise<Entity> {
+    return this.ids.next();
   }
   /** Creates an entity as the last child of `parent` (nil: a root). An empty name means no name. */
   create<Ts extends unknown[]>(parent: Entity, name: string, ...rows: RowsOf<Ts>): Promise<Entity> {
@@ -316,7 +332,9 @@ export class Client {
     name: string,
     ...rows: RowsOf<Ts>
   ): Promise<Entity> {
+    const { epoch } = this;
     const target = await this.next_id();
+    this.check_epoch(epoch);
     await this.push_rows(Create, target, { parent, before, name }, rows as RowOf<unknown>[]);
     return target;
   }
@@ -325,7 +343,9 @@ export class Client {
    * has no name. `clash` determines what happens if a sibling has the name.
    */
   async spawn(template: string, parent: Entity, name = '', clash: NameClash = NameClash.suffix): Promise<Entity> {
+    const { epoch } = this;
     const plan = await this.plan_spawn(template, parent, name, clash);
+    this.check_epoch(epoch);
     await this.push_plan(plan);
     return plan.targets[0];
   }
@@ -486,7 +506,7 @@ export class Client {
     return ask_durable(this.connection, told);
   }
   /**
-   * Resolves when an Ack, or a sequence of this epoch, survives a crash. Fails with `refused` if
+   * Resolves when an Ack, or a sequence of this session, survives a crash. Fails with `refused` if
    * the disk fails or the server writes nothing automatically, and with `mistaken` if the Ack is
    * from another start of the server.
    */
@@ -511,6 +531,36 @@ export class Client {
     const paused = what.paused === undefined ? 2 : what.paused ? 1 : 0;
     return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 });
   }
+
+  // --- runs. docs/undo.md and docs/editor.md describe levels and runs.
+
+  /** True if a run is on, as far as the server has told. */
+  get playing(): boolean {
+    return this.connection.playing;
+  }
+  /**
+   * Begins a run. Resolves when the level is on disk and the session has entered the run's epoch.
+   * Fails with `refused` if a run is on.
+   */
+  play(): Promise<RunState> {
+    return this.ask(Play);
+  }
+  /**
+   * Ends the run: the world becomes the level again. Resolves after the session has entered the
+   * level's new epoch. Fails with `refused` if no run is on.
+   */
+  stop_playing(): Promise<RunState> {
+    return this.ask(StopPlaying);
+  }
+  /**
+   * Calls `told` whenever a run has begun or ended, no matter who did it. `epoch` and `playing`
+   * then have their new values. Ids from next_id that were not used are no longer valid. Edits that
+   * were made before fail with `refused` and fault.reason `epoch_over`; they are not sent again.
+   */
+  on_epoch(told: (began: NewEpoch) => void): void {
+    this.connection.on_epoch(told);
+  }
+
   /** Calls `told` whenever the world has learned types; `types` then contains them. */
   on_types(told: () => void): void {
     this.connection.on_types(told);
@@ -531,48 +581,7 @@ export class Client {
    * with Watching.
    */
   follow(what: Init<Follow>, handlers: WatchHandlers): Promise<OpenWatch> {
-    return new Promise((resolve, reject) => {
-      let open = false;
-      const id = this.connection.listen(this.connection.control(Follow, { ...what, watch: 0n }), {
-        frame: (received) => {
-          if (!open && received.batch.type.id === Watching.id) {
-            open = true;
-            resolve({
-              id,
-              unwatch: () => this.unwatch(id),
-              change: (next) => this.change_watch(this.connection.control(Follow, { ...next, watch: id })),
-              more: (more) => this.change_watch(this.connection.control(FollowMore, { ...more, watch: id })),
-            });
-          }
-          handlers.frame(received);
-        },
-        ended: (error) => {
-          if (open) handlers.ended?.(error);
-          else reject(error);
-        },
-      });
-    });
-  }
-  private change_watch(question: Uint8Array): WatchChange {
-    let resolve: (followed: Followed) => void;
-    let reject: (error: unknown) => void;
-    const done = new Promise<Followed>((good, bad) => ([resolve, reject] = [good, bad]));
-    const id = this.connection.listen(question, {
-      frame: (received) => {
-        this.connection.forget(id);
-        try {
-          resolve(answer_of(received, Followed));
-        } catch (error) {
-          reject(error);
-        }
-      },
-      ended: (error) => reject(error),
-    });
-    return { id, done };
-  }
-  private async unwatch(watch: bigint): Promise<void> {
-    await this.ask(Unwatch, { watch });
-    this.connection.forget(watch);
+    return open_watch(this.connection, what, handlers);
   }
 }
 

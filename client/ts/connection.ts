@@ -5,8 +5,20 @@ import { BadBytes, from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Envelope, Frame } from './frame.js';
-import { Ack, ClockState, Credit, Durable, Fault, Heartbeat, History, Schema, schema as session_schema } from './session.js';
-import type { Welcome } from './session.js';
+import {
+  Ack,
+  ClockState,
+  Credit,
+  Durable,
+  EnterEpoch,
+  Fault,
+  Heartbeat,
+  History,
+  NewEpoch,
+  Schema,
+  schema as session_schema,
+  Welcome,
+} from './session.js';
 import { InternText } from './muster.js';
 import type { ByteStream } from './stream.js';
 import { TypeTable } from './type_table.js';
@@ -36,7 +48,7 @@ export interface Received {
   is_event: boolean;
   /** True for an event from a handler or a timer rather than an input. */
   is_pushed: boolean;
-  /** The start of the server to which its sequences belong. */
+  /** The epoch of the session when the frame arrived. */
   epoch: bigint;
 }
 
@@ -85,6 +97,8 @@ export class Connection {
   private readonly durable_listeners = new Set<(state: Durable) => void>();
   private readonly history_listeners: ((history: History) => void)[] = [];
   private readonly types_listeners: (() => void)[] = [];
+  private readonly epoch_listeners: ((began: NewEpoch) => void)[] = [];
+  private readonly earlier_epochs = new Set<bigint>();
   private last_request = 0n;
   private error: ClientError | null = null;
   private tell_closed: (error: ClientError) => void = () => {};
@@ -94,8 +108,10 @@ export class Connection {
   /** Limit on the stream's bytes for watches; 0 means no limit. */
   private credit_through = 0;
   private frame_bytes_max = frame_bytes_max_before_welcome;
-  /** Identifies the start of the server; 0 before Welcome. */
+  /** The newest epoch received; 0 before Welcome. */
   epoch = 0n;
+  /** True if a run is on. */
+  playing = false;
   /** The newest sequence received. */
   sequence = 0n;
 
@@ -123,9 +139,10 @@ export class Connection {
     return this.error;
   }
 
-  /** Sets the epoch and the limits from Welcome. */
-  welcomed({ epoch, sequence, frame_bytes_max, silence_ns_max }: Welcome): void {
+  /** Sets the epoch and the limits. */
+  private welcomed({ epoch, playing, sequence, frame_bytes_max, silence_ns_max }: Welcome): void {
     this.epoch = epoch;
+    this.playing = playing;
     this.sequence = sequence;
     this.frame_bytes_max = frame_bytes_max;
     // Batches of a snapshot may have any size.
@@ -135,6 +152,20 @@ export class Connection {
     const every_ms = Math.min(Number(silence_ns_max / 3_000_000n), 2 ** 31 - 1);
     this.heart = setInterval(() => this.beat(), Math.max(every_ms, 1));
     (this.heart as { unref?: () => void }).unref?.();
+  }
+
+  /** Enters a new epoch before anything else is sent. */
+  private enter(began: NewEpoch): void {
+    this.earlier_epochs.add(this.epoch);
+    this.epoch = began.epoch;
+    this.playing = began.playing;
+    this.saw(began.sequence);
+    this.put(this.control(EnterEpoch, { epoch: began.epoch }), 0n);
+    for (const told of this.epoch_listeners) guarded(() => told(began));
+  }
+  /** Returns true for the current epoch, and for those from which this session came to it. */
+  is_comparable(epoch: bigint): boolean {
+    return epoch === this.epoch || this.earlier_epochs.has(epoch);
   }
 
   private beat(): void {
@@ -243,6 +274,11 @@ export class Connection {
     this.types_listeners.push(told);
   }
 
+  /** Adds a callback for each new epoch, called after the session has entered it. */
+  on_epoch(told: (began: NewEpoch) => void): void {
+    this.epoch_listeners.push(told);
+  }
+
   /** Encodes a control message as a batch. */
   control<T>(key: TypeKey<T>, value: Init<NoInfer<T>>): Uint8Array {
     const type = this.types.get(key as TypeKey<never>);
@@ -332,6 +368,13 @@ export class Connection {
         for (const told of this.history_listeners) guarded(() => told(history));
         return true;
       }
+      case Welcome.id:
+        // The call that waits for it resumes later, and a NewEpoch may arrive in the meantime.
+        this.welcomed(answer_of(received, Welcome));
+        return false;
+      case NewEpoch.id:
+        this.enter(answer_of(received, NewEpoch));
+        return true;
       case Ack.id:
         this.saw(answer_of(received, Ack).sequence);
         return false;

@@ -24,7 +24,7 @@ export async function ask_durable(connection: Connection, told?: (state: Durable
 /** Resolves when a sequence, or an Ack's sequence, is durable. */
 export function wait_durable(connection: Connection, of: bigint | Acknowledged): Promise<Durable> {
   const sequence = typeof of === 'bigint' ? of : of.sequence;
-  if (typeof of !== 'bigint' && of.epoch !== connection.epoch) {
+  if (typeof of !== 'bigint' && !connection.is_comparable(of.epoch)) {
     const lost = 'inputs that were not durable when it ended are lost';
     return Promise.reject(mistaken(`sequence ${sequence} belongs to an earlier run of the server: ${lost}`));
   }

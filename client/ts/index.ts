@@ -3,6 +3,7 @@
 //
 //   node_stream.ts ─ connection.ts ─ client.ts ─ replica.ts      bytes (web_stream.ts in browsers), frames
 //                    frame.ts        texts.ts   replica_copy.ts  and answers, calls, a copy that follows
+//                                    ids.ts     watches.ts
 //                                    handlers.ts
 //                    step.ts ─ batch.ts ─ values.ts, tables.ts   steps; batches; structs and FlatBuffers as objects
 //                    type_table.ts ─ schema_loader.ts            descriptors, from binary schemas

@@ -24,8 +24,9 @@ export interface ReplicaListeners {
   /** Called with the number of events that were dropped because this client was too slow. */
   gap?(gap: Gap): void;
   /**
-   * Called before `change` if the server was restarted since the last state. Earlier sequences are
-   * then meaningless, and an id that was created after the last save may name another entity.
+   * Called before `change` if sequences cannot be compared with earlier ones: the server was
+   * restarted, or a run began or ended while this program was not connected. An id that was created
+   * after the last save, or in the run, may then name another entity.
    */
   anew?(): void;
   /**
@@ -99,8 +100,8 @@ export class Replica {
   private parts = false;
   private is_part_untold = false;
   /**
-   * Sequence of the copy's state, the server's start that it belongs to (0 if none yet), and the
-   * world's clock.
+   * Sequence of the copy's state, the epoch in which it arrived (0 if none yet), and the world's
+   * clock.
    */
   sequence = 0n;
   epoch = 0n;
@@ -121,6 +122,8 @@ export class Replica {
     this.narrowed.clear();
     this.parts = scope.parts ?? false;
     const words: Words = { text: (hash) => client.text(hash), type: (id) => client.types.find(id) };
+    // No state may have arrived since the earlier client entered its last epoch.
+    if (this.client?.is_comparable(this.epoch)) this.epoch = this.client.epoch;
     this.client = client;
     this.coming = new ReplicaCopy((scope.packed ?? []).map((type) => client.types.component(type)));
     await new Promise<void>((resolve, reject) => {
@@ -252,7 +255,7 @@ export class Replica {
       this.sequence = sequence;
       this.clock_ns = clock_ns;
     }
-    const is_anew = this.epoch !== 0n && this.epoch !== received.epoch;
+    const is_anew = this.epoch !== 0n && !this.client!.is_comparable(this.epoch);
     this.epoch = received.epoch;
     const first = this.coming;
     this.coming = null;

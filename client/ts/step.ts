@@ -35,6 +35,11 @@ export interface StepOptions {
   label?: string;
   /** From next_gesture. Consecutive steps of one gesture become one step in the history. */
   gesture?: bigint;
+  /**
+   * The value of client.epoch when the step was made. If the session has entered another epoch
+   * since, the step is not sent and fails with `epoch_over`. By default the current epoch.
+   */
+  epoch?: bigint;
 }
 
 /** Returns the value of a SetField for a part of a component. */

@@ -3,6 +3,7 @@ import { encode_batch } from './batch.js';
 import { hash64 } from './bytes.js';
 import { answer_of } from './connection.js';
 import type { Connection } from './connection.js';
+import { epoch_over } from './epoch.js';
 import { InternText } from './muster.js';
 import { Ack } from './session.js';
 import { nil } from './types.js';
@@ -16,13 +17,21 @@ export class Texts {
   /** Resolves when the last waiting call has sent its message. */
   private last: Promise<void> | null = null;
 
-  constructor(private readonly connection: Connection) {}
+  constructor(private readonly connection: Connection) {
+    // The level may lack texts that came in a run.
+    connection.on_epoch(() => {
+      this.known.clear();
+      this.telling.clear();
+    });
+  }
 
   /**
    * Sends the texts that the world does not know yet, and then calls `send`. Rejects without
-   * calling `send` if the world refuses a text. Parallel calls send in the order of the calls.
+   * calling `send` if the world refuses a text, or if another epoch begins. Parallel calls send in
+   * the order of the calls.
    */
   async before<T>(texts: Iterable<string>, send: () => Promise<T>): Promise<T> {
+    const { epoch } = this.connection;
     const told = this.tell(texts);
     if (!told && !this.last) return send();
     const earlier = this.last;
@@ -32,6 +41,7 @@ export class Texts {
     try {
       await earlier;
       await told;
+      if (this.connection.epoch !== epoch) throw epoch_over();
       return send(); // not awaited, because other calls need not wait for its answer
     } finally {
       sent();
@@ -65,19 +75,22 @@ export class Texts {
     const messages = texts.map((text) => ({ target: nil, value: { text } }));
     const telling = this.connection.ask(encode_batch({ kind: 'table', type, messages })).then(
       ([answer]) => {
+        over();
         answer_of(answer, Ack);
         for (const text of texts) {
-          this.known.add(text);
-          this.telling.delete(text);
+          if (answer.epoch === this.connection.epoch) this.known.add(text);
           this.connection.remember_text(hash64(text), text);
         }
       },
       (error: unknown) => {
         // If a batch of several texts fails, accepted ones are sent again when they are needed.
-        for (const text of texts) this.telling.delete(text);
+        over();
         throw error;
       },
     );
+    const over = (): void => {
+      for (const text of texts) if (this.telling.get(text) === telling) this.telling.delete(text);
+    };
     telling.catch(() => {});
     for (const text of texts) this.telling.set(text, telling);
   }

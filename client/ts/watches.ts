@@ -1,7 +1,8 @@
-// Types of Client.follow.
+// Watches: Client.follow.
 import type { ClientError } from './client_error.js';
-import type { Received } from './connection.js';
-import type { Follow, Followed, FollowMore } from './session.js';
+import { answer_of } from './connection.js';
+import type { Connection, Received } from './connection.js';
+import { Follow, Followed, FollowMore, Unwatch, Watching } from './session.js';
 import type { Init } from './types.js';
 
 /**
@@ -29,4 +30,51 @@ export interface OpenWatch {
   change(what: Init<Follow>): WatchChange;
   /** Adds to the scope of the watch, or removes from it. */
   more(what: Init<FollowMore>): WatchChange;
+}
+
+/** Opens a watch; see Client.follow. */
+export function open_watch(connection: Connection, what: Init<Follow>, handlers: WatchHandlers): Promise<OpenWatch> {
+  const unwatch = async (watch: bigint): Promise<void> => {
+    await connection.ask(connection.control(Unwatch, { watch }));
+    connection.forget(watch);
+  };
+  return new Promise((resolve, reject) => {
+    let open = false;
+    const id = connection.listen(connection.control(Follow, { ...what, watch: 0n }), {
+      frame: (received) => {
+        if (!open && received.batch.type.id === Watching.id) {
+          open = true;
+          resolve({
+            id,
+            unwatch: () => unwatch(id),
+            change: (next) => change_watch(connection, connection.control(Follow, { ...next, watch: id })),
+            more: (more) => change_watch(connection, connection.control(FollowMore, { ...more, watch: id })),
+          });
+        }
+        handlers.frame(received);
+      },
+      ended: (error) => {
+        if (open) handlers.ended?.(error);
+        else reject(error);
+      },
+    });
+  });
+}
+
+function change_watch(connection: Connection, question: Uint8Array): WatchChange {
+  let resolve: (followed: Followed) => void;
+  let reject: (error: unknown) => void;
+  const done = new Promise<Followed>((good, bad) => ([resolve, reject] = [good, bad]));
+  const id = connection.listen(question, {
+    frame: (received) => {
+      connection.forget(id);
+      try {
+        resolve(answer_of(received, Followed));
+      } catch (error) {
+        reject(error);
+      }
+    },
+    ended: (error) => reject(error),
+  });
+  return { id, done };
 }

@@ -207,6 +207,6 @@ test('the clock is paused, stepped and played; edits are applied meanwhile', asy
   await editor.type(health, 'value', '70');
   await until('the edit is applied', async () => (await component(other, orc, health)).value === 70);
   assert.equal(await clock(), stood + 50_000_000n);
-  await page.getByRole('button', { name: 'Play' }).click();
+  await page.getByRole('button', { name: 'Resume the clock' }).click();
   await until('it runs again', async () => (await clock()) > stood + 50_000_000n);
 });

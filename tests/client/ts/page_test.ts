@@ -85,5 +85,14 @@ test('what docs/client-ts.md shows does what the page says', async (t) => {
   assert.equal(label, 'Promote orc');
   const { about, components } = await client.show(orc);
   assert.deepEqual([about.path, components['game.Health']], ['/orc', { value: 41 }]);
+
+  // guide: runs
+  client.on_epoch(({ playing }) => show(playing ? 'a run has begun' : 'the level is back'));
+  await client.play();
+  await client.set_field(orc, game.Health, 'value', 1); // an edit of the run
+  await client.stop_playing();
+  console.log((await client.show(orc)).components['game.Health']); // { value: 41 }
+  // guide: end
+  assert.deepEqual((await client.show(orc)).components['game.Health'], { value: 41 });
   client.close();
 });

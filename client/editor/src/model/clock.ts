@@ -43,6 +43,11 @@ export class Clock {
     };
     client.durable(hear).then(hear, () => {});
   }
+  /** Takes the clock at the beginning of a run, or the level's after it. */
+  epoch_began({ clock_ns, tick }: session.NewEpoch): void {
+    const state = this.newest.peek();
+    if (state) this.newest.value = { ...state, clock_ns, tick };
+  }
   lost(): void {
     this.client = null;
     this.disk_error.value = '';

@@ -44,6 +44,7 @@ export class Drag {
   private over = false;
   /** True after a refusal, until the steps that were sent before it have been answered. */
   private is_astray = false;
+  private is_dropped = false;
   private finish: () => void = () => {};
 
   constructor(
@@ -87,6 +88,15 @@ export class Drag {
     }
     this.end();
   }
+  /** Ends the drag without sending anything. Returns false if the world had answered all of it. */
+  drop(): boolean {
+    const is_unfinished = !this.over || this.on_the_way > 0;
+    this.is_dropped = true;
+    this.unsent.clear();
+    this.first.clear();
+    this.end();
+    return is_unfinished;
+  }
 
   private end(): void {
     this.over = true;
@@ -122,6 +132,7 @@ export class Drag {
     );
   }
   private refused(error: unknown): void {
+    if (this.is_dropped) return this.answered();
     const part = this.world.changed_part(error);
     // A step that was already sent is refused too, because it expects values of the refused one.
     if (!part || !this.is_astray) {
@@ -151,7 +162,7 @@ export class Drag {
   }
   private answered(): void {
     --this.on_the_way;
-    if (this.is_astray && this.on_the_way === 0) {
+    if (this.is_astray && this.on_the_way === 0 && !this.is_dropped) {
       this.is_astray = false;
       for (const key of this.first.keys()) {
         this.written.set(key, this.confirmed.get(key));

@@ -121,6 +121,20 @@ export class Edits {
     this.untold = { structure: 0n, components: 0n };
     this.newest.value = 0n;
   }
+  /**
+   * Drops everything that was made for the world before a run began or ended, and says `why`, a
+   * part of a sentence.
+   */
+  epoch_began(why: string): void {
+    this.forget_refusal();
+    for (const drag of this.drags)
+      if (drag.drop()) this.say_dropped(`${drag.label}: this drag was dropped, because ${why}.`);
+  }
+  /** Shows that something of the user was not sent. */
+  say_dropped(sentence: string): void {
+    this.log.problem(sentence);
+    this.notices.say('problem', sentence);
+  }
   forget_unacknowledged(): void {
     this.unsure.value = [];
   }
@@ -181,6 +195,10 @@ export class Edits {
       await this.run(label, [{ kind: 'fields', changes }], this.going);
     } catch (error) {
       const fault = (error as ClientError).fault;
+      if (fault?.reason === 'epoch_over') {
+        this.complain(label, error);
+        return false;
+      }
       const theirs = fault?.reason === 'value_mismatch' ? client.fault_value(fault) : undefined;
       const mine = of(entities[0]);
       const overwrite =
@@ -304,10 +322,11 @@ export class Edits {
     });
   }
   drag(label: string): Drag {
-    const gesture = this.world.client()?.next_gesture();
+    const client = this.world.client();
+    const [gesture, epoch] = [client?.next_gesture(), client?.epoch];
     const { going } = this;
     const drag = new Drag(label, {
-      send: async (changes) => void (await this.run(label, [{ kind: 'fields', changes }], going, gesture)),
+      send: async (changes) => void (await this.run(label, [{ kind: 'fields', changes }], going, { gesture, epoch })),
       ready: () => this.ready() !== null,
       before: (entity, component, path) => {
         const whole = this.component(entity, component);
@@ -390,14 +409,16 @@ export class Edits {
   }
   /** Resolves with null after showing the reason if the edit failed. */
   private async take_step(made: Step | MakeStep): Promise<Issued | null> {
-    if (!this.ready()) return null;
+    const client = this.ready();
+    if (!client) return null;
+    const { epoch } = client;
     const { going } = this;
     const is_known = this.begun.size + this.turns.peek() === 0 && this.untold.structure + this.untold.components === 0n;
     if (typeof made === 'function' && !is_known) await this.caught_up();
     const step = typeof made === 'function' ? await made(this.structure) : made;
     if (!step) return new Map();
     try {
-      return await this.run(step.label, step.operations, going);
+      return await this.run(step.label, step.operations, going, { epoch });
     } catch (error) {
       this.complain(step.label, error, step.operations);
       return null;
@@ -422,15 +443,17 @@ export class Edits {
   }
   /**
    * Sends operations as one step, which the world applies or refuses as a whole. Waits for `after`
-   * first.
+   * first. Sends nothing if a run has begun or ended since `of.epoch`, by default the current
+   * epoch.
    */
   private async run(
     label: string,
     operations: readonly Operation[],
     after: Promise<unknown> | null,
-    gesture?: bigint,
+    of: { gesture?: bigint; epoch?: bigint } = {},
   ): Promise<Issued> {
     const client = this.world.client();
+    const { gesture, epoch = client?.epoch } = of;
     const entry: Pending = { number: ++this.last, label, operations };
     this.waiting.value = [...this.waiting.peek(), entry];
     const write = this.writes.begin(operations.flatMap(written_by));
@@ -438,7 +461,7 @@ export class Edits {
       if (!client) throw new ClientError('lost', this.world.why_not());
       if (after) await after;
       const { parts, issued } = await prepared(client, operations);
-      const { sequence } = await client.push_step(parts, { label, gesture });
+      const { sequence } = await client.push_step(parts, { label, gesture, epoch });
       this.writes.acknowledged(write, sequence);
       if (sequence > this.newest.peek()) this.newest.value = sequence;
       for (const { kind } of operations)

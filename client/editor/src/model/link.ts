@@ -82,6 +82,12 @@ export class LinkKeeper {
     this.state.value = { kind: 'connecting' };
     void this.connect();
   }
+  /** Takes the clock at the beginning of a run, or the level's after it. */
+  epoch_began({ clock_ns }: session.NewEpoch): void {
+    this.ticks = [];
+    const status = this.newest.peek();
+    if (status) this.newest.value = { ...status, clock_ns };
+  }
   try_now(): void {
     if (this.state.peek().kind !== 'offline') return;
     clearTimeout(this.timer);

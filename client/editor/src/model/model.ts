@@ -30,6 +30,7 @@ import { Messages } from './messages.js';
 import { shown_name } from './names.js';
 import { Notices } from './notices.js';
 import { untold_ms } from './own_writes.js';
+import { Run } from './run.js';
 import { as_sentence } from './sentences.js';
 import { Selection } from './selection.js';
 import { SiblingOrder } from './sibling_order.js';
@@ -59,6 +60,7 @@ export class Model {
   readonly edits: Edits;
   /** The steps that undo and redo apply. */
   readonly steps: Steps;
+  readonly run: Run;
   readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
@@ -74,8 +76,8 @@ export class Model {
   readonly structure_version = signal(0);
   /** True after the whole world has been received once. */
   readonly is_there = signal(false);
-  /** Selected entities that were destroyed, and when. Shown until the selection changes. */
-  readonly gone = signal<readonly { entity: Entity; name: string; at: Date }[]>([]);
+  /** Selected entities that were destroyed, and how. Shown until the selection changes. */
+  readonly gone = signal<readonly { entity: Entity; name: string; how: string }[]>([]);
   /** All types of the world, including those that it learns later. */
   readonly types = signal<ReadonlyMap<string, TypeDescriptor>>(new Map());
   private readonly listeners = new Set<(changes: ReplicaChanges) => void>();
@@ -118,6 +120,11 @@ export class Model {
     };
     this.edits = new Edits(world, this.log, this.notices);
     this.steps = new Steps(this.edits, world, this.log, this.notices);
+    this.run = new Run(this.edits, this.steps, this.log, this.notices, (began) => {
+      this.clock.epoch_began(began);
+      this.keeper.epoch_began(began);
+      this.level_back = began.playing ? null : began.sequence;
+    });
     effect(() => {
       const entities = this.selection.entities.value;
       if (entities.length > 0) this.gone.value = [];
@@ -228,6 +235,7 @@ export class Model {
   private async opened(client: Client): Promise<void> {
     this.newest_client = client;
     if (client.welcome.ended !== '') this.log.problem('The server ended the previous session: ' + client.welcome.ended);
+    this.run.follow(client);
     this.tell_types(client);
     client.on_types(() => {
       this.learned(client);
@@ -273,10 +281,14 @@ export class Model {
     this.clock.lost();
     this.edits.lost();
     this.steps.lost();
+    this.run.lost();
+    this.level_back = null;
     for (const look of this.awaited) look();
     this.log.problem(error.message);
   }
 
+  /** The sequence at which a run has ended; null after the whole level has arrived. */
+  private level_back: bigint | null = null;
   private take_world(changes: ReplicaChanges): void {
     for (const look of this.awaited) look();
     if (this.newest_client) this.tell_types(this.newest_client);
@@ -284,9 +296,15 @@ export class Model {
     if (gone.length > 0) {
       const before = this.selection.entities.peek().length;
       this.selection.lose(gone.map(({ entity }) => entity));
-      if (gone.length === before) this.gone.value = gone.map(({ entity, name }) => ({ entity, name, at: new Date() }));
+      const how = this.level_back === null ? `destroyed at ${new Date().toLocaleTimeString('en-GB')}` : 'existed only in the run';
+      if (gone.length === before) this.gone.value = gone.map(({ entity, name }) => ({ entity, name, how }));
     }
     this.selection.regain(changes.created.map(({ entity }) => entity));
+    if (this.level_back !== null && changes.is_whole && changes.sequence >= this.level_back) {
+      // The ids of entities that existed only in the run are free again.
+      this.selection.forget_lost();
+      this.level_back = null;
+    }
     const hovered = this.hovered.peek();
     if (hovered && !this.world.get(hovered)) this.hovered.value = null;
     if (

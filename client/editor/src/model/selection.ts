@@ -65,6 +65,10 @@ export class Selection {
     this.add(back);
     this.left = this.chosen.peek();
   }
+  /** Forgets destroyed entities, whose ids may be given to others from now on. */
+  forget_lost(): void {
+    this.lost.clear();
+  }
   drop(entities: readonly Entity[]): void {
     const gone = entities.filter((entity) => this.has(entity));
     if (gone.length === 0) return;

@@ -33,6 +33,7 @@ export class Steps {
   private readonly known = signal<NextSteps>({ undo: null, redo: null, sequence: 0n });
   private client: Client | null = null;
   private told = 0;
+  private readonly epochs = signal(0); // number of runs that have begun or ended
 
   constructor(
     private readonly edits: Edits,
@@ -58,6 +59,11 @@ export class Steps {
     this.client = client;
     const take = (history: session.History): Promise<void> => this.take(client, history);
     await client.follow_history(2, (history) => void take(history).catch(() => {})).then(take);
+  }
+  /** Called when a run has begun or ended. A run has its own history. */
+  epoch_began(): void {
+    ++this.epochs.value;
+    this.known.value = { undo: null, redo: null, sequence: this.known.peek().sequence };
   }
   /** Called when the session has ended. */
   lost(): void {
@@ -89,13 +95,22 @@ export class Steps {
   }
 
   private ask_in_turn(act: session.UndoAct, on_conflict: session.OnConflict = skip, is_chosen = false): void {
+    const epoch = this.epochs.peek();
+    // The newest step is another one then.
+    const is_late = (): boolean => {
+      if (this.epochs.peek() === epoch) return false;
+      const done = verb(act) === 'Undo' ? 'undone' : 'redone';
+      this.edits.say_dropped(`${verb(act)}: nothing was ${done}, because a run has begun or ended in the meantime.`);
+      return true;
+    };
     void this.edits.turn(async () => {
       const client = this.edits.ready();
-      if (!client) return 0n;
+      if (!client || is_late()) return 0n;
       try {
         // A part that is skipped could not be overwritten later, so conflicts are shown first.
         if (!is_chosen) {
           const plan = await client.ask(session.Undo, { act, dry: 1, only_newest: 1 });
+          if (is_late()) return 0n;
           if (plan.skipped_reasons.some(is_conflict)) {
             this.offer(client, plan);
             return 0n;
@@ -118,8 +133,10 @@ export class Steps {
     const name = verb(act);
     const sentence = `${name} '${named(plan.label || plan.what)}': ${this.skipped(client, plan, `${name} would set it to`)} Nothing was changed.`;
     // A newer step would be undone instead.
+    const epoch = this.epochs.peek();
     const is_over = computed(() => {
       const { undo, redo } = this.known.value;
+      if (this.epochs.value !== epoch) return true;
       return client !== this.client || (undo?.sequence ?? 0n) > plan.sequence || (redo?.sequence ?? 0n) > plan.sequence;
     });
     const choose = (on_conflict: session.OnConflict) => (): void => {

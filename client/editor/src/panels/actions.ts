@@ -116,7 +116,8 @@ export function parent_for_new(model: Model): Entity {
 export async function save(model: Model): Promise<void> {
   try {
     await model.clock.save();
-    model.notices.say('done', `Saved the running state to ${world_file(model)}.`);
+    const what = model.run.playing.peek() ? 'the run' : 'the running state';
+    model.notices.say('done', `Saved ${what} to ${world_file(model)}.`);
   } catch (error) {
     const { message } = error as Error;
     const sentence = `Not saved: ${model.is_shown_above(message) ? 'the reason is at the top of the page.' : message}`;
@@ -266,12 +267,25 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       run: () => void delete_selected(model),
     },
     {
-      id: 'clock.toggle',
-      title: model.clock.paused.value ? 'Play' : 'Pause',
+      id: 'run.toggle',
+      title: 'Play or stop',
       icon: 'play',
+      keys: ['$mod+Enter'],
+      enabled: () => model.may_control.value && !model.run.is_asking(),
+      hint: () => {
+        if (model.client.value === null) return 'not connected';
+        return model.may_control.value ? undefined : 'this session may not play or stop: that needs the right to control';
+      },
+      run: () => model.run.toggle(),
+    },
+    {
+      id: 'clock.toggle',
+      title: 'Pause or resume',
+      icon: 'pause',
       keys: ['Space'],
       enabled: has_clock,
       hint: no_clock,
+      checked: () => model.clock.paused.value,
       run: () => complain(model.clock.paused.peek() ? model.clock.play() : model.clock.pause()),
     },
     {

@@ -22,7 +22,7 @@ export function App(): JSX.Element {
   }, [tree, inspector, lower]);
   const is_editable = model.may_edit.value;
   return (
-    <div ref={root} class={`page ${is_editable ? '' : 'is-fixed-page'}`}>
+    <div ref={root} class={`page ${is_editable ? '' : 'is-fixed-page'} ${model.run.playing.value ? 'is-run' : ''}`}>
       <TopBar />
       <LinkBand />
       <DiskBand />

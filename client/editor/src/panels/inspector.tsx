@@ -3,19 +3,21 @@ import { useSignal } from '@preact/signals';
 import { id_text, is_nil } from 'muster-client';
 import type { Entity, StructValue, TypeDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 
 import { clipboard_text, pasted_value } from '../model/clipboard.js';
 import { inspected_max } from '../model/model.js';
 import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
+import { run_changed } from '../model/run.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
 import { FieldRows, label_column } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { anchor_of } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
-import { useDraft } from '../parts/use_draft.js';
+import { DraftContext, useDraft } from '../parts/use_draft.js';
+import type { DraftKeeper } from '../parts/use_draft.js';
 import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
@@ -29,11 +31,23 @@ const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
 export function Inspector(): JSX.Element {
   const { model } = usePage();
   const entities = model.selection.entities.value;
+  const drafts = useMemo<DraftKeeper>(
+    () => ({
+      epoch: model.run.epoch,
+      dropped: () => {
+        const why = run_changed(model.run.playing.peek());
+        model.edits.say_dropped(`What you were typing was dropped, because ${why}.`);
+      },
+    }),
+    [model],
+  );
   return (
     <section class="panel inspector" aria-label="Inspector">
-      <div class="inspector-body">
-        {entities.length === 0 ? <NothingSelected /> : <Selected key="selected" entities={entities} />}
-      </div>
+      <DraftContext.Provider value={drafts}>
+        <div class="inspector-body">
+          {entities.length === 0 ? <NothingSelected /> : <Selected key="selected" entities={entities} />}
+        </div>
+      </DraftContext.Provider>
     </section>
   );
 }
@@ -44,10 +58,10 @@ function NothingSelected(): JSX.Element {
   if (gone.length > 0)
     return (
       <div class="gone" role="status">
-        {gone.slice(0, 20).map(({ entity, name, at }) => (
+        {gone.slice(0, 20).map(({ entity, name, how }) => (
           <p key={id_text(entity)}>
             <s>{name || '#' + id_text(entity)}</s>
-            <span>destroyed at {at.toLocaleTimeString('en-GB')}</span>
+            <span>{how}</span>
           </p>
         ))}
         {gone.length > 20 && <p>and {counted(gone.length - 20)} more</p>}

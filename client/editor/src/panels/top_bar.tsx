@@ -28,6 +28,8 @@ export function TopBar(): JSX.Element {
         </h1>
       </div>
       <div class="top-middle">
+        <RunTools />
+        <span class="top-line" />
         <ClockTools />
         <span class="top-line" />
         <Tool id="edit.undo" title={undo ? `Undo: ${named(undo.label)}` : 'Nothing to undo'} />
@@ -49,7 +51,44 @@ function Mark(): JSX.Element {
   );
 }
 
-export function Tool(props: { id: string; icon?: string; title?: string; text?: string }): JSX.Element | null {
+/** Says whether the world is a level or a run, and begins or ends a run. */
+function RunTools(): JSX.Element {
+  const { model } = usePage();
+  const playing = model.run.playing.value;
+  const is_connected = model.client.value !== null;
+  const about = playing
+    ? 'A run is play on the level. Edits made in it are dropped when it is stopped.'
+    : 'The level is what you build. A run plays on it, and afterwards the level is as it was.';
+  return (
+    <div class={`run ${playing ? 'is-playing' : ''}`} role="group" aria-label="Level and run">
+      {is_connected && (
+        <span class="run-word" role="status" title={about}>
+          {playing ? 'Run' : 'Level'}
+        </span>
+      )}
+      <Tool
+        id="run.toggle"
+        class="run-button"
+        icon={playing ? 'stop' : 'play'}
+        text={playing ? 'Stop' : 'Play'}
+        title={
+          playing
+            ? 'Stop: ends the run for everybody. The world is the level again, and edits of the run are dropped'
+            : 'Play: begins a run for everybody. Edits made in it are dropped when it is stopped'
+        }
+      />
+    </div>
+  );
+}
+
+export function Tool(props: {
+  id: string;
+  icon?: string;
+  title?: string;
+  /** Shown beside the icon, and then also the button's name. */
+  text?: string;
+  class?: string;
+}): JSX.Element | null {
   const { model } = usePage();
   const command: Command | undefined = model.commands.get(props.id);
   if (!command) return null;
@@ -58,8 +97,8 @@ export function Tool(props: { id: string; icon?: string; title?: string; text?: 
   const hint = enabled ? undefined : command.hint?.();
   return (
     <button
-      class="tool"
-      aria-label={props.title ?? command.title}
+      class={`tool ${props.class ?? ''}`}
+      aria-label={props.text ?? props.title ?? command.title}
       aria-pressed={command.checked?.()}
       aria-disabled={!enabled || undefined}
       title={(props.title ?? command.title) + keys + (hint ? `: ${hint}` : '')}
@@ -81,7 +120,7 @@ function ClockTools(): JSX.Element {
   const has_ticks = (model.client.value?.welcome.hz ?? 0) > 0;
   return (
     <div class="clock" role="group" aria-label="Clock">
-      <Tool id="clock.toggle" icon={is_paused ? 'play' : 'pause'} title={is_paused ? 'Play' : 'Pause'} />
+      <Tool id="clock.toggle" title={is_paused ? 'Resume the clock' : 'Pause the clock'} />
       <Tool id="clock.step" />
       <button
         class="tool tool-text"
@@ -153,6 +192,7 @@ function SaveTools(): JSX.Element {
   const status = model.keeper.status.value;
   const sequence = status?.sequence ?? model.client.value?.welcome.sequence ?? 0n;
   const behind = saved ? sequence - saved.sequence : null;
+  const playing = model.run.playing.value;
   const command = model.commands.get('world.save');
   const enabled = command?.enabled?.() ?? false;
   const hint = command?.hint?.();
@@ -163,6 +203,7 @@ function SaveTools(): JSX.Element {
     const inputs = behind === 1n ? 'input' : 'inputs';
     text = behind !== null && behind > 0n ? `${when}, ${counted(behind)} ${inputs} since` : `${when}, no inputs since`;
   }
+  const words = playing ? ' the run' : ' over file';
   const is_same = behind !== null && behind <= 0n;
   const is_lost = model.clock.not_saved.value !== '';
   return (
@@ -174,7 +215,7 @@ function SaveTools(): JSX.Element {
           </span>
         ) : (
           <span class="truth-live">
-            <i class="dot" /> Live: edits change the running world
+            <i class="dot" /> Live: {playing ? 'edits end with the run' : 'edits change the level'}
           </span>
         )}
         <span class={`truth-file ${is_same && !is_lost ? '' : 'is-behind'}`} title={`${file}: ${text}${saved?.at === null ? ' (before this page was opened)' : ''}`}>
@@ -183,15 +224,15 @@ function SaveTools(): JSX.Element {
       </div>
       <button
         class="button is-primary save"
-        aria-label={model.clock.is_saving.value ? 'Saving' : 'Save over file'}
+        aria-label={model.clock.is_saving.value ? 'Saving' : `Save${words}`}
         aria-disabled={!enabled || undefined}
-        title={`Writes the running state over ${file} (Ctrl+S)${hint ? `: ${hint}` : ''}`}
+        title={`${playing ? `Writes the run to ${file}, beside the level` : `Writes the running state over ${file}`} (Ctrl+S)${hint ? `: ${hint}` : ''}`}
         onClick={() => model.commands.run('world.save')}
       >
         <Icon name="save" size={14} />
         <span>
           {model.clock.is_saving.value ? 'Saving' : 'Save'}
-          <span class="save-words">{model.clock.is_saving.value ? '' : ' over file'}</span>
+          <span class="save-words">{model.clock.is_saving.value ? '' : words}</span>
         </span>
       </button>
     </div>

@@ -8,6 +8,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Model } from '../model/model.js';
 import { shown_name } from '../model/names.js';
 import { counted } from '../model/numbers.js';
+import { run_changed } from '../model/run.js';
 import { topmost } from '../model/copies.js';
 import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
@@ -428,6 +429,11 @@ export function RenameField({ entity, name }: { entity: Entity; name: string }):
   const { model, ui } = usePage();
   const input = useRef<HTMLInputElement>(null);
   const is_over = useRef(false);
+  const epoch = model.run.epoch.value;
+  const begun = useRef(epoch);
+  useLayoutEffect(() => {
+    if (begun.current !== epoch) end(false);
+  }, [epoch]);
   useLayoutEffect(() => {
     input.current!.focus();
     input.current!.select();
@@ -437,7 +443,12 @@ export function RenameField({ entity, name }: { entity: Entity; name: string }):
     is_over.current = true;
     const typed = input.current!.value;
     ui.renaming.value = null;
-    if (is_kept) void model.edits.rename(entity, typed);
+    if (begun.current !== model.run.epoch.peek()) {
+      const why = run_changed(model.run.playing.peek());
+      if (typed !== name) model.edits.say_dropped(`What you were typing was dropped, because ${why}.`);
+    } else if (is_kept) {
+      void model.edits.rename(entity, typed);
+    }
     document.querySelector<HTMLElement>('.tree-list')?.focus();
   };
   return (

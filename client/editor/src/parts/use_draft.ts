@@ -1,6 +1,17 @@
 // Preserves typed text while the world's value changes.
+import type { ReadonlySignal } from '@preact/signals';
+import { createContext } from 'preact';
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+/** Ends the drafts of the fields inside it. */
+export interface DraftKeeper {
+  /** Drafts end when it changes, because they were meant for what was shown before. */
+  epoch: ReadonlySignal<unknown>;
+  /** Called when typed text was dropped because of that. */
+  dropped(): void;
+}
+export const DraftContext = createContext<DraftKeeper | null>(null);
 
 export interface Draft {
   /** Null if nothing is being typed. Always current, even before the next render. */
@@ -11,19 +22,32 @@ export interface Draft {
 }
 
 export function useDraft(): Draft {
-  const kept = useRef<string | null>(null);
+  const keeper = useContext(DraftContext);
+  const kept = useRef<{ text: string; is_typed: boolean; epoch: unknown } | null>(null);
   const [, draw] = useState<string | null>(null);
-  const set = (text: string | null): void => {
-    kept.current = text;
+  const set = (text: string, is_typed: boolean): void => {
+    kept.current = { text, is_typed, epoch: keeper?.epoch.peek() };
     draw(text);
   };
+  const end = (): void => {
+    kept.current = null;
+    draw(null);
+  };
+  const epoch = keeper?.epoch.value;
+  useLayoutEffect(() => {
+    const draft = kept.current;
+    if (!draft || draft.epoch === epoch) return;
+    end();
+    (document.activeElement as HTMLElement | null)?.blur();
+    if (draft.is_typed) keeper?.dropped();
+  }, [epoch]);
   return {
     get text() {
-      return kept.current;
+      return kept.current && kept.current.epoch === keeper?.epoch.peek() ? kept.current.text : null;
     },
-    begin: set,
-    type: set,
-    end: () => set(null),
+    begin: (text) => set(text, false),
+    type: (text) => set(text, true),
+    end,
   };
 }
 
