@@ -20,7 +20,6 @@
 #include <string>
 #include <utility>
 
-#include "messages/batch_builder.h"
 #include "messages/require.h"
 #include "registry/delivery/cut_cascade.h"
 #include "registry/handlers/thrown.h"
@@ -94,17 +93,12 @@ bool counts_once(const BatchView& batch) noexcept {
 }  // namespace
 
 void RegistryCore::Several::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
-  std::size_t heard = 0;
-  try {
-    for (; heard < sinks.size(); ++heard) sinks[heard]->on_input(envelope, batch);
-  } catch (...) {
-    while (heard > 0) sinks[--heard]->on_withdrawn(envelope);
-    throw;
-  }
+  sinks.each_or_undo([&](InputSink& sink) { sink.on_input(envelope, batch); },
+                     [&](InputSink& sink) { sink.on_withdrawn(envelope); });
 }
 
-void RegistryCore::tell_receipt(const HostEnvelope& envelope, Receipt receipt) const {
-  for (InputSink* sink : receipt_sinks_of(InputKind::push)) sink->on_receipt(envelope.get(), receipt);
+void RegistryCore::tell_receipt(const HostEnvelope& envelope, Receipt receipt) {
+  receipt_sinks_of(InputKind::push).each([&](InputSink& sink) { sink.on_receipt(envelope.get(), receipt); });
 }
 
 // --- one input ---
@@ -336,9 +330,13 @@ void Inputs::tell_flush(Receipt& sum) {
 Receipt Inputs::advance(std::uint64_t ns) {
   return inside("advance", [&] {
     Receipt sum = deliver_waiting();
-    BatchBuilder builder;
-    builder.append_world(Advance{.ns = ns});
-    add_to(sum, live_advance(builder.front()));
+    struct Emptied {
+      BatchBuilder& batch;
+      ~Emptied() { batch.clear(); }
+    };
+    const Emptied emptied{core_.timed};
+    core_.timed.append_world(Advance{.ns = ns});
+    add_to(sum, live_advance(core_.timed.front()));
     sum.cut_short = !core_.state.cascade.empty();
     return sum;
   });
@@ -353,10 +351,8 @@ Receipt Inputs::live_advance(const BatchView& batch) {
   while (!timers_.empty() && timers_.next_due() <= until) {
     const std::uint64_t due = timers_.next_due();
     now_ns_ = std::max(now_ns_, due);
-    while (!timers_.empty() && timers_.next_due() == due) {
-      const std::vector<std::byte> timed = timers_.pop();
-      core_.state.cascade.append_batch(BatchView(timed).inner());
-    }
+    while (!timers_.empty() && timers_.next_due() == due)
+      timers_.pop([&](const BatchView& timed) { core_.state.cascade.append_batch(timed.inner()); });
     core_.state.cascade.seal();
     deliver_cascade();
   }

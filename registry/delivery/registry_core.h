@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "messages/arena.h"
+#include "messages/batch_builder.h"
 #include "messages/single_batch.h"
 #include "registry/apply/receipt.h"
 #include "registry/apply/registry_state.h"
@@ -20,6 +21,7 @@
 #include "registry/handlers/handler.h"
 #include "registry/handlers/types_known.h"
 #include "schema/muster.h"
+#include "schema/table.h"
 
 namespace muster {
 
@@ -93,15 +95,13 @@ struct RegistryCore {
   // The sink that sees the inputs: either the only sink, or several_, which calls all sinks. Null
   // if there are no sinks.
   InputSink* told = nullptr;
-  std::vector<InputSink*> sinks;
+  SinkList sinks;
   // The sinks that want receipts, indexed by the kind of input.
-  std::array<std::vector<InputSink*>, input_kinds> receipt_sinks;
-  const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
-    return receipt_sinks[static_cast<std::size_t>(kind)];
-  }
+  std::array<SinkList, input_kinds> receipt_sinks;
+  SinkList& receipt_sinks_of(InputKind kind) noexcept { return receipt_sinks[static_cast<std::size_t>(kind)]; }
   /// Must be called after sinks were added or removed.
   void note_sinks() noexcept {
-    told = sinks.empty() ? nullptr : sinks.size() == 1 ? sinks.front() : &several_;
+    told = sinks.empty() ? nullptr : sinks.size() == 1 ? &sinks.front() : &several_;
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
   /// Numbers an input and shows it to the sinks. If a sink throws an exception, propagates the
@@ -129,7 +129,7 @@ struct RegistryCore {
   }
   /// Shows the receipt of a host's call to the sinks that want it. The receipt is passed by value,
   /// so that the caller's copy does not have to be in memory.
-  void tell_receipt(const HostEnvelope& envelope, Receipt receipt) const;  // inputs.cc
+  void tell_receipt(const HostEnvelope& envelope, Receipt receipt);  // inputs.cc
   [[gnu::always_inline]] void number() noexcept { state.sequence.step(); }
   /// Counts the results of an input's own messages, or of messages that handlers posted.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }
@@ -141,6 +141,8 @@ struct RegistryCore {
   // The single batch of a push while the push waits for posted messages to be delivered. Otherwise
   // empty.
   Arena pushing{4096};
+  BatchBuilder timed;   // the message of a post_at() or advance() while the call begins
+  TableBuffer tables;   // the table of a push or post while it is copied into a batch
   RegistryState state;  // has a fixed address, but its contents may be exchanged
   TypesKnown types{state.storage, state.handlers};
   RowSites sites;
@@ -163,9 +165,9 @@ struct RegistryCore {
   /// Calls all sinks. If a sink throws an exception, the input does not take place, and
   /// on_withdrawn is called for the sinks before it.
   struct Several final : InputSink {
-    explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
+    explicit Several(SinkList& all) : sinks(all) {}
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc
-    const std::vector<InputSink*>& sinks;
+    SinkList& sinks;
   };
   Several several_{sinks};
 };
