@@ -52,6 +52,8 @@ import {
   Welcome,
 } from './session.js';
 import type { ClockState, Durable, Fault, Granted, History, QuestionKey } from './session.js';
+import { held_values } from './shown.js';
+import type { ShownEntity } from './shown.js';
 import { encode_part, encode_steps } from './step.js';
 import type { FieldEdit, StepOptions, StepPart } from './step.js';
 import type { ByteStream } from './stream.js';
@@ -61,7 +63,6 @@ import type { TypeTable } from './type_table.js';
 import { id_text, nil } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { read_place } from './values.js';
-import type { StructValue } from './values.js';
 import type { OpenWatch, WatchChange, WatchHandlers } from './watches.js';
 
 const protocol_newest = 1;
@@ -88,12 +89,6 @@ export type Target = Entity | readonly Entity[] | 'world';
 export type RowOf<T> = readonly [TypeRef<T>, Init<NoInfer<T>>];
 /** Any number of components and values, each of its own type. */
 export type RowsOf<Ts extends unknown[]> = { [K in keyof Ts]: RowOf<Ts[K]> };
-
-export interface ShownEntity {
-  about: Shown;
-  /** Components by full name: components['game.Health']. */
-  components: Record<string, StructValue>;
-}
 
 /**
  * Every call fails with a ClientError: `lost` after the connection has ended, `refused` with the
@@ -453,7 +448,8 @@ export class Client {
   }
   async show(entity: Entity): Promise<ShownEntity> {
     const frames = await this.ask_all(Show, { entity });
-    const shown: ShownEntity = { about: answer_of(frames[0], Shown), components: {} };
+    const about = answer_of(frames[0], Shown);
+    const shown: ShownEntity = { about, components: {}, held: held_values(about, this.types) };
     for (const { batch } of frames)
       batch.rows.forEach((row, i) => (shown.components[row.type.name] = batch.component(0, i)));
     return shown;
