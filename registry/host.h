@@ -39,8 +39,8 @@ class RegistryReader {
   const Timers& timers() const noexcept { return read_.core_.state.timers; }
   /// Returns the number that the next timer will receive.
   TimerId next_timer() const noexcept { return read_.core_.state.next_timer; }
-  /// Returns the number of bytes that the message queues occupy, whether or not they are used. Most
-  /// of this memory is released after a burst.
+  /// Returns the number of bytes that the message queues occupy, whether or not they are used. Once
+  /// a queue is empty, it keeps 4 MiB, or as much as both of its last two bursts needed.
   std::size_t memory_waiting() const noexcept;
   /// Returns the call in progress, if any. Used to find a handler that does not return. May be
   /// called from any thread during the lifetime of the registry, even while handlers are running.

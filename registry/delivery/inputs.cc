@@ -52,13 +52,6 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
   return chain;
 }
 
-/// Releases most of an arena's memory after a burst, but keeps as much as ordinary ticks need.
-void give_back(Arena& arena) noexcept {
-  constexpr std::size_t storm = 256, kept = 64;  // in segments
-  if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]
-    arena.trim(kept * arena.segment_bytes());
-}
-
 /// Returns the number of payload bytes in messages [begin, end). For a table, `offset` is the
 /// position of the first message in the body. The payload of a span is counted once. The limit on a
 /// cascade counts these bytes, because the result must depend only on the messages, not on how they
@@ -442,7 +435,7 @@ Receipt Inputs::deliver_posts() {
     add_to(sum, live(InputKind::post, posts.front()));
     posts.pop_front();
   }
-  give_back(posts);
+  posts.give_back();
   return sum;
 }
 
@@ -533,7 +526,7 @@ bool Inputs::deliver_caused() {
     }
   }
   if (cascade.empty()) {
-    give_back(cascade);
+    cascade.give_back();
     return true;
   }
   cascade.seal();  // carried batches are never extended, so that loaded batches are identical

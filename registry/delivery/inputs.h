@@ -239,7 +239,10 @@ template <class Finish>
 Receipt Inputs::push(Finish finish, bool waited) {
   struct Emptied {
     Arena& arena;
-    ~Emptied() { arena.clear(); }
+    ~Emptied() {
+      arena.clear();
+      arena.give_back();
+    }
   };
   const Emptied emptied{core_.pushing};
   return inside("push", [&] {

@@ -47,8 +47,7 @@ struct RegistryOptions {
   /// depend on this setting.
   std::uint64_t pass_serial_below_ns = 40'000;
   /// The size of the segments in which memory for queued messages is allocated; must be a multiple
-  /// of 64 and at least 1024. After a burst, if a queue holds more than 256 segments, all but 64
-  /// are released. The results do not depend on this setting.
+  /// of 64 and at least 1024. The results do not depend on this setting.
   std::size_t segment_bytes = Arena::segment_bytes_default;
   /// Receives a sentence about a probable mistake, during the call that detects it. flush() and
   /// advance() report unknown names in the options of handlers. Any call that delivers messages

@@ -2,9 +2,9 @@
 
 calls.py ROOT [--print]    --self-test
 
-The calls are read from the declarations in the headers. tests/registry/delivery/calls_inside_test.cc
-lists which calls stop the program inside a handler, and tests/registry/warm_calls_test.cc lists which
-calls ask for no memory. A call that is missing in a list, and an entry without a call, is an error.
+The calls are read from the declarations in the headers. calls_inside_test.cc lists which calls stop
+the program inside a handler, and warm_calls_test.cc lists which calls ask for no memory. A call
+that is missing in a list, and an entry without a call, is an error.
 --print writes the calls.
 """
 
