@@ -354,7 +354,7 @@ class TableBuffer {
     operator std::span<const std::byte>() const noexcept { return bytes_; }
 
    private:
-    static constexpr std::size_t kept_max = 64u << 10;  // limit on the memory that is kept, in bytes
+    static constexpr std::size_t kept_max = 64u << 10;  // limit on the memory that is kept
     std::vector<std::byte>& bytes_;
   };
   /// Returns the encoded table. The result must be destroyed before the next call.
