@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <map>
 
-#include "bench/support.h"
+#include "bench/growth/grows.h"
 #include "messages/type_table.h"
 #include "registry/delivery/executor.h"
 #include "registry/profile.h"
@@ -19,26 +19,6 @@ using namespace muster;
 using namespace bench;
 
 namespace {
-
-/// Registers a work at several sizes, with names such as subscribe/100 and subscribe/1k.
-struct Grows {
-  using Work = void (*)(Measure&, std::uint32_t size);
-  Grows(const char* work, std::initializer_list<std::uint32_t> sizes, Work measured) {
-    for (const std::uint32_t size : sizes) {
-      const std::string name = std::string(work) + '/' + shown(size);
-      const Goal goal = size == *sizes.begin() ? no_goal : ratio(2);
-      benchmark::RegisterBenchmark(name.c_str(), [name, goal, size, measured](benchmark::State& state) {
-        Measure one(state, name, goal);
-        measured(one, size);
-      });
-    }
-  }
-  static std::string shown(std::uint32_t size) {
-    if (size % 1'000'000 == 0) return std::to_string(size / 1'000'000) + 'm';
-    if (size % 1000 == 0) return std::to_string(size / 1000) + 'k';
-    return std::to_string(size);
-  }
-};
 
 // --- handlers of one message ---
 

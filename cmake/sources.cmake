@@ -10,6 +10,7 @@ set(muster_schema_sources
 )
 set(muster_schemac_sources
   schema/schemac/explain.cc
+  schema/schemac/field_ids.cc
   schema/schemac/flatc.cc
   schema/schemac/header.cc
   schema/schemac/high_defaults.cc

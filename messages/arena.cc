@@ -168,6 +168,18 @@ void Arena::swap(Arena& other) noexcept {
   std::swap(spare_large_bytes_, other.spare_large_bytes_);
   std::swap(segment_bytes_, other.segment_bytes_);
   std::swap(capacity_, other.capacity_);
+  std::swap(in_use_, other.in_use_);
+  std::swap(most_in_use_, other.most_in_use_);
+  std::swap(most_before_, other.most_before_);
+}
+
+void Arena::give_back() noexcept {
+  constexpr std::size_t few = 4u << 20;  // bytes that are always kept
+  if (capacity_ <= few) [[likely]]
+    return;
+  const std::size_t most = std::exchange(most_in_use_, in_use_);
+  trim(std::max(few, std::min(most, most_before_)));
+  most_before_ = most;
 }
 
 Arena::Segment* Arena::acquire(std::size_t bytes) {
@@ -192,11 +204,14 @@ Arena::Segment* Arena::acquire(std::size_t bytes) {
     capacity_ += sizeof(Segment) + bytes + segment_slack;
   }
   segment->next = nullptr;
+  in_use_ += sizeof(Segment) + segment->bytes + segment_slack;
+  most_in_use_ = std::max(most_in_use_, in_use_);
   unpoison(segment->begin(), segment->bytes);
   return segment;
 }
 
 void Arena::release(Segment* segment) noexcept {
+  in_use_ -= sizeof(Segment) + segment->bytes + segment_slack;
   if (segment->bytes == usual_bytes()) {
     segment->next = std::exchange(spare_, segment);
   } else if (spare_large_bytes_ + segment->bytes <= spare_large_bytes_max) {

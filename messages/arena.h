@@ -100,6 +100,9 @@ class Arena final : public BatchWriter {
   void clear() noexcept;
   /// Returns unused segments to the system while the arena holds more than `kept` bytes of memory.
   void trim(std::size_t kept = 0) noexcept;
+  /// Must be called when a burst is over. Returns unused segments to the system, but keeps 4 MiB,
+  /// or as much as both this burst and the previous one needed.
+  void give_back() noexcept;
 
   /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f
   /// receives the open batch in its current state.
@@ -224,6 +227,9 @@ class Arena final : public BatchWriter {
   std::size_t spare_large_bytes_ = 0;
   std::size_t segment_bytes_;
   std::size_t capacity_ = 0;
+  std::size_t in_use_ = 0;       // bytes of capacity_ that are not spare
+  std::size_t most_in_use_ = 0;  // since the previous call of give_back()
+  std::size_t most_before_ = 0;  // until the previous call of give_back()
 };
 
 }  // namespace muster

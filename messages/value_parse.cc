@@ -335,7 +335,8 @@ ValueResult<std::vector<std::byte>> parse_table(const TypeTable& types, const Ty
     std::string_view text;
   };
   std::vector<std::byte> out;
-  TableEncoder encoder(out);
+  TableScratch scratch;
+  TableEncoder encoder(out, scratch);
   encoder.open(0, type.fields.empty() ? 0 : (type.fields.back().slot - 4u) / 2 + 1);
   Reader reader(types, references);
   std::vector<Later> later;

@@ -49,10 +49,10 @@ Receipt EntityRegistry::advance(std::uint64_t ns) {
   return impl_->inputs.advance(ns);
 }
 
-TimerId EntityRegistry::post_timed(std::uint64_t due_ns, BatchView inner) {
-  check_outside();
+TimerId EntityRegistry::post_timed(std::uint64_t due_ns) {
   const TimerId id = core_.state.next_timer++;
-  input().append_timed(due_ns, id, inner);
+  input().append_timed(due_ns, id, core_.timed.front());
+  core_.timed.clear();
   return id;
 }
 
@@ -68,7 +68,8 @@ Text EntityRegistry::intern_name(std::string_view text, Receipt* refused) {
   if (impl_->texts.find(hash) == text) return hash;
   check_outside();
   known_types().need<InternText>();
-  core_.pushing.append_table(TypeTraits<InternText>::id, Entity{}, encode(InternText{.text = std::string(text)}));
+  core_.pushing.append_table(TypeTraits<InternText>::id, Entity{},
+                             core_.tables.encode(InternText{.text = std::string(text)}));
   const Receipt receipt = deliver_pushed();
   if (!receipt.refused) return hash;
   if (refused) *refused = receipt;

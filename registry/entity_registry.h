@@ -12,9 +12,11 @@
 //
 // A registry may be used by only one thread at a time. Other threads access it through the inbox
 // (registry/host.h). Handlers must not use the registry; if one does, the program is stopped with
-// an error that names the handler. Handlers may call only alive, name, path, parent, and children,
-// whose results cannot change before the handlers return. If an InputSink throws an exception, the
-// call that made the input propagates the exception, and the input does not take place.
+// an error that names the handler. They may only ask what cannot change before they return: ids and
+// the hierarchy (alive, name, path, parent, depth, children), texts, types, templates, the clock,
+// and counts. tests/registry/delivery/calls_inside_test.cc lists all calls. If an InputSink throws
+// an exception, the call that made the input propagates the exception, and the input does not take
+// place.
 #pragma once
 
 #include <cstdint>
@@ -241,6 +243,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// if a known type with the same name has a different layout.
   template <GeneratedType T>
   void add_type() {
+    check_outside();
     known_types().need<T>();
   }
   /// Registers a runtime component (registry/storage/runtime_type.h). The hook f(T&, Entity) is
@@ -415,7 +418,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   [[gnu::cold]] detail::Made refuse_spawn(std::string_view what, const SpawnOptions& options,
                                           const Receipt* receipt) const;
 
-  TimerId post_timed(std::uint64_t due_ns, BatchView inner);
+  /// Posts the batch in RegistryCore::timed, which is empty afterward.
+  TimerId post_timed(std::uint64_t due_ns);
   /// Prepares `message` and delivers pending messages. Returns the memory for the ids of all nodes,
   /// which is empty if the name or the template is refused or the spawn would not have any nodes.
   std::span<Entity> prepare_spawn(std::string_view what, const SpawnOptions& options, Spawn& message);

@@ -47,6 +47,7 @@ bool RegistryReader::is_host_text(Text text) const noexcept { return read_.impl_
 
 const ManagerStates& RegistryReader::waiting_managers() const noexcept { return read_.impl_->managers.waiting(); }
 void RegistryReader::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const {
+  read_.check_reading();
   if (read_.alive(e)) read_.impl_->managers.describe(e, take);
 }
 
@@ -134,25 +135,37 @@ void RegistryHost::add_sink(InputSink& sink) {
   registry_.check_outside();
   RegistryCore& core = registry_.core_;
   auto& [all, of_receipts] = core.quiet ? core.quiet_sinks : core.sinks;
-  all.push_back(&sink);
+  all.add(sink);
   for (const InputKind kind :
        {InputKind::push, InputKind::post, InputKind::flush, InputKind::advance, InputKind::inbox})
-    if (sink.wants_receipts(kind)) of_receipts[static_cast<std::size_t>(kind)].push_back(&sink);
+    if (sink.wants_receipts(kind)) of_receipts[static_cast<std::size_t>(kind)].add(sink);
   core.note_sinks();
 }
 void RegistryHost::remove_sink(InputSink& sink) noexcept {
+  check_no_handler();
   RegistryCore& core = registry_.core_;
   for (RegistryCore::Sinks* sinks : {&core.sinks, &core.quiet_sinks}) {
-    std::erase(sinks->all, &sink);
-    for (auto& of_kind : sinks->of_receipts) std::erase(of_kind, &sink);
+    sinks->all.remove(sink);
+    for (SinkList& of_kind : sinks->of_receipts) of_kind.remove(sink);
   }
   core.note_sinks();
 }
 void RegistryHost::set_pushed_sink(PushedSink* sink) noexcept {
+  check_no_handler();
   registry_.impl_->pushed_sink = sink;
   if (!registry_.core_.quiet) registry_.impl_->inputs.set_pushed_sink(sink);
 }
-void RegistryHost::set_edit_log(EditLog* log) noexcept { registry_.impl_->structure.set_edit_log(log); }
+void RegistryHost::set_edit_log(EditLog* log) noexcept {
+  registry_.check_outside();
+  registry_.impl_->structure.set_edit_log(log);
+}
+void RegistryHost::check_no_handler() const noexcept {
+  if (registry_.core_.running_straight() || registry_.impl_->delivery.running()) registry_.used_inside_handler();
+}
+void RegistryHost::set_counters(const RegistryCounters& recorded) noexcept {
+  registry_.check_outside();
+  registry_.core_.state.counters = recorded;
+}
 
 // --- ids and texts ---
 
@@ -197,9 +210,13 @@ void RegistryHost::set_executor(Executor* executor) {
   r.note_observed();
 }
 
-void RegistryHost::begin_part(std::uint32_t part) { registry_.known_types().handlers().begin_part(part); }
+void RegistryHost::begin_part(std::uint32_t part) {
+  registry_.check_outside();
+  registry_.known_types().handlers().begin_part(part);
+}
 
 TypeId RegistryHost::change_message(ChangeKind kind, TypeId component) {
+  registry_.check_outside();
   if (!registry_.known_types().component(component))
     throw SetupError("there is no component with type id " + std::to_string(component));
   return registry_.known_types().change(kind, component).type->id;

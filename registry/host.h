@@ -39,8 +39,8 @@ class RegistryReader {
   const Timers& timers() const noexcept { return read_.core_.state.timers; }
   /// Returns the number that the next timer will receive.
   TimerId next_timer() const noexcept { return read_.core_.state.next_timer; }
-  /// Returns the number of bytes that the message queues occupy, whether or not they are used. Most
-  /// of this memory is released after a burst.
+  /// Returns the number of bytes that the message queues occupy, whether or not they are used. Once
+  /// a queue is empty, it keeps 4 MiB, or as much as both of its last two bursts needed.
   std::size_t memory_waiting() const noexcept;
   /// Returns the call in progress, if any. Used to find a handler that does not return. May be
   /// called from any thread during the lifetime of the registry, even while handlers are running.
@@ -99,8 +99,10 @@ class RegistryReader {
   const EntityRegistry& read_;
 };
 
-/// Extends RegistryReader with calls that change the registry. If an InputSink throws an exception,
-/// the call that made the input propagates the exception, and the input does not take place.
+/// Extends RegistryReader with calls that change the registry. They must not be used inside a
+/// handler or sink, except for inbox(), and for remove_sink and set_pushed_sink inside a sink. If
+/// they are, the program is stopped. If an InputSink throws an exception, the call that made the
+/// input propagates the exception, and the input does not take place.
 class RegistryHost : public RegistryReader {
  public:
   explicit RegistryHost(EntityRegistry& registry) noexcept : RegistryReader(registry), registry_(registry) {}
@@ -128,12 +130,13 @@ class RegistryHost : public RegistryReader {
   Receipt replay(const Envelope& recorded, std::span<const std::byte> batch);
   /// Sets the counters to the values recorded at this point, which also count messages that were
   /// not recorded themselves. Intended for replays.
-  void set_counters(const RegistryCounters& recorded) noexcept { registry_.core_.state.counters = recorded; }
+  void set_counters(const RegistryCounters& recorded) noexcept;
   /// Returns the inbox. Other threads put batches into it, and flush() delivers them.
   Inbox& inbox() noexcept;
   /// Adds a sink. Sinks are called in the order in which they were added. A sink must be removed
   /// before it is destroyed.
   void add_sink(InputSink& sink);
+  /// Removes a sink. A sink may remove itself or another sink while it is called.
   void remove_sink(InputSink& sink) noexcept;
   /// Sets the sink that sees messages from handlers and timers as they are delivered. Null removes
   /// the sink; there is no cost without a sink. The sink must outlive the registry or remain valid
@@ -203,13 +206,19 @@ class RegistryHost : public RegistryReader {
   /// Like EntityRegistry::load(), but the registry may have been in use, and its sequence goes on.
   [[nodiscard]] std::expected<LoadReport, StateError> restore(StateSource& source);
   /// Starts a new version. Later changes receive a version greater than the one returned.
-  std::uint64_t begin_version() noexcept { return registry_.core_.state.storage.begin_version(); }
+  std::uint64_t begin_version() noexcept {
+    registry_.check_outside();
+    return registry_.core_.state.storage.begin_version();
+  }
   /// Adds a preserver, which is called before columns change, so that it can read earlier values.
   /// Several preservers may be active at once, each reading values as of a different time. A
-  /// preserver must be removed before it is destroyed, or must outlive the registry. Must not be
-  /// called inside a handler.
-  void add_preserver(ColumnPreserver& preserver) { registry_.core_.state.storage.add_preserver(preserver); }
+  /// preserver must be removed before it is destroyed, or must outlive the registry.
+  void add_preserver(ColumnPreserver& preserver) {
+    registry_.check_outside();
+    registry_.core_.state.storage.add_preserver(preserver);
+  }
   void remove_preserver(ColumnPreserver& preserver) noexcept {
+    registry_.check_outside();
     registry_.core_.state.storage.remove_preserver(preserver);
   }
 
@@ -218,6 +227,8 @@ class RegistryHost : public RegistryReader {
 
   void forget_runtime_type(TypeId type);
   std::expected<LoadReport, StateError> load_from(StateSource& source, std::uint64_t sequence_min);
+  /// Stops the program if a handler is being called.
+  void check_no_handler() const noexcept;
 
   EntityRegistry& registry_;
 };

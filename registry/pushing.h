@@ -9,7 +9,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "messages/batch_builder.h"
 #include "messages/single_batch.h"
 #include "registry/entity_registry.h"
 
@@ -110,7 +109,7 @@ Receipt EntityRegistry::push_subtree(Entity target, std::uint64_t parts, const M
 template <TableMessageType M>
   requires NativeTable<M>
 Receipt EntityRegistry::push(Entity target, const M& message) {
-  open<M>().append_table(TypeTraits<M>::id, target, encode(message));
+  open<M>().append_table(TypeTraits<M>::id, target, core_.tables.encode(message));
   return deliver_pushed();
 }
 template <TableMessageType M>
@@ -155,21 +154,21 @@ void EntityRegistry::post(const M& message) {
 template <TableMessageType M>
   requires NativeTable<M>
 void EntityRegistry::post(Entity target, const M& message) {
-  posting<M>().append_table(TypeTraits<M>::id, target, encode(message));
+  posting<M>().append_table(TypeTraits<M>::id, target, core_.tables.encode(message));
 }
 template <MessageType M>
 TimerId EntityRegistry::post_at(std::uint64_t due_ns, Entity target, const M& message) {
+  check_outside();
   known_types().need<M>();
-  BatchBuilder inner;
-  inner.append(target, message);
-  return post_timed(due_ns, inner.front());
+  core_.timed.append(target, message);
+  return post_timed(due_ns);
 }
 template <MessageType M>
 TimerId EntityRegistry::post_at(std::uint64_t due_ns, const M& message) {
+  check_outside();
   known_types().need<M>();
-  BatchBuilder inner;
-  inner.append_world(message);
-  return post_timed(due_ns, inner.front());
+  core_.timed.append_world(message);
+  return post_timed(due_ns);
 }
 
 // --- messages with texts ---

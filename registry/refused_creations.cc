@@ -24,8 +24,10 @@ detail::Made refuse(const EntityRegistry& registry, Refusal why, const Wanted& w
                         : "several trees cannot share the name " + quoted(wanted.name, '"');
       break;
     case RefusalCode::text_collision:
-      text = "the name " + quoted(wanted.name, '"') + " has the hash of another text, " +
-             quoted(registry.text(text_of(wanted.name)), '"');
+      text = "the name " + quoted(wanted.name, '"') + " cannot be used: ";
+      text += text_of(wanted.name)
+                  ? "it has the hash of another text, " + quoted(registry.text(text_of(wanted.name)), '"')
+                  : "its hash is 0, which means no text";
       break;
     case RefusalCode::dead_entity:
       why.entity = wanted.parent;
@@ -59,7 +61,7 @@ detail::Made EntityRegistry::refuse_spawn(std::string_view what, const SpawnOpti
   Refusal why;
   if (receipt)
     why = receipt->refusal;
-  else if (!options.name.empty() && impl_->texts.find(text_of(options.name)) != options.name)
+  else if (impl_->texts.collides(options.name))
     why.code = RefusalCode::text_collision;
   else
     why.code = impl_->structure.templates().template_of(text_of(what)) ? RefusalCode::wrong_targets

@@ -112,6 +112,8 @@ Result fill_scalar(const FieldDescriptor& field, const std::string_view* text, s
   }
   if (field.kind == FieldKind::text) {
     const std::uint64_t hash = text && !text->empty() ? hash64(*text) : 0;
+    if (text && !text->empty() && hash == 0)
+      return fail("default '" + std::string(*text) + "' has the hash 0, which means no text; choose another text");
     std::memcpy(at, &hash, sizeof hash);
     return {};
   }

@@ -8,9 +8,9 @@
 namespace muster {
 
 /// Computes 32-bit FNV-1a, which is used for type ids (of full names such as "game.Health") and
-/// field ids (of paths such as "position.x").
-constexpr std::uint32_t hash32(std::string_view text) noexcept {
-  std::uint32_t hash = 0x811c9dc5u;
+/// field ids (of paths such as "position.x"). To continue an earlier hash, pass it as `seed`.
+constexpr std::uint32_t hash32(std::string_view text, std::uint32_t seed = 0x811c9dc5u) noexcept {
+  std::uint32_t hash = seed;
   for (const char c : text) hash = (hash ^ static_cast<std::uint8_t>(c)) * 0x01000193u;
   return hash;
 }

@@ -142,6 +142,21 @@ class OffsetVector {
   const std::byte* vector_ = nullptr;
 };
 
+/// Memory that a TableEncoder uses while it writes. Encoders that use the same object one after
+/// another do not allocate memory again.
+class TableScratch {
+ private:
+  friend class TableEncoder;
+  /// A table or a vector of offsets, with its nesting depth.
+  struct Around {
+    std::size_t begin;
+    std::uint32_t depth;
+  };
+  std::vector<std::uint16_t> vtable_;
+  std::vector<std::size_t> vtables_;
+  std::vector<Around> around_;
+};
+
 /// Writes tables front to back: a table's fields, its vtable (unless an equal one exists), then the
 /// targets of its fields. FlatBuffers accepts this order, although its own builder works back to
 /// front. Alignment is relative to the start of the bytes, which must be aligned to 16 for reading.
@@ -156,9 +171,12 @@ class TableEncoder {
   /// depth could never be read again.
   static constexpr std::uint32_t depth_max = 1024;
 
-  /// Overwrites `out`, but keeps its capacity.
-  explicit TableEncoder(std::vector<std::byte>& out) : out_(out) {
+  /// Overwrites `out`, but keeps its capacity. `out` and `scratch` must outlive the encoder.
+  TableEncoder(std::vector<std::byte>& out, TableScratch& scratch)
+      : out_(out), vtable_(scratch.vtable_), vtables_(scratch.vtables_), around_(scratch.around_) {
     out_.clear();
+    vtables_.clear();
+    around_.clear();
     put(std::uint32_t{0});  // place 0 contains the root table's offset
   }
   TableEncoder(const TableEncoder&) = delete;
@@ -294,14 +312,9 @@ class TableEncoder {
   }
 
   std::vector<std::byte>& out_;
-  std::vector<std::uint16_t> vtable_;
-  std::vector<std::size_t> vtables_;
-  /// A table or a vector of offsets, with its nesting depth.
-  struct Around {
-    std::size_t begin;
-    std::uint32_t depth;
-  };
-  std::vector<Around> around_;
+  std::vector<std::uint16_t>& vtable_;
+  std::vector<std::size_t>& vtables_;
+  std::vector<TableScratch::Around>& around_;
   std::size_t table_ = 0;
 };
 
@@ -315,7 +328,8 @@ concept NativeTable = requires { typename TypeTraits<T>::Native; } && std::is_sa
 /// unless they are required.
 template <NativeTable T>
 void encode(const T& message, std::vector<std::byte>& out) {
-  TableEncoder encoder(out);
+  TableScratch scratch;
+  TableEncoder encoder(out, scratch);
   write_table(encoder, message, 0);
 }
 template <NativeTable T>
@@ -324,5 +338,36 @@ template <NativeTable T>
   encode(message, out);
   return out;
 }
+
+/// Encodes tables one after another into the same memory.
+class TableBuffer {
+ public:
+  /// A table in the buffer. When this object is destroyed, the memory of a large table is released.
+  class Encoded {
+   public:
+    explicit Encoded(std::vector<std::byte>& bytes) noexcept : bytes_(bytes) {}
+    ~Encoded() {
+      if (bytes_.capacity() > kept_max) std::vector<std::byte>().swap(bytes_);
+    }
+    Encoded(const Encoded&) = delete;
+    Encoded& operator=(const Encoded&) = delete;
+    operator std::span<const std::byte>() const noexcept { return bytes_; }
+
+   private:
+    static constexpr std::size_t kept_max = 64u << 10;  // limit on the memory that is kept
+    std::vector<std::byte>& bytes_;
+  };
+  /// Returns the encoded table. The result must be destroyed before the next call.
+  template <NativeTable T>
+  Encoded encode(const T& message) {
+    TableEncoder encoder(out_, scratch_);
+    write_table(encoder, message, 0);
+    return Encoded(out_);
+  }
+
+ private:
+  std::vector<std::byte> out_;
+  TableScratch scratch_;
+};
 
 }  // namespace muster

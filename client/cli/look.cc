@@ -8,6 +8,7 @@
 #include "client/cli/remote_world.h"
 #include "schema/hex.h"
 #include "schema/kinds.h"
+#include "schema/quoted.h"
 
 namespace muster::cli {
 namespace {
@@ -178,6 +179,30 @@ void tree(const Common& common, const Tree& asked) {
   printer.text(of.entity, 1, "");
 }
 
+/// Returns the type of a value that a manager holds, or null if only the manager knows its meaning.
+static const TypeDescriptor* type_of(RemoteWorld& world, const session::HeldValue& held) {
+  const TypeDescriptor* const type = held.type == 0 ? nullptr : world.types().find(held.type);
+  return type && !type->is_table && type->size == held.value.size() ? type : nullptr;
+}
+
+/// Returns the first bytes as text, such as "0a ff ...".
+static std::string bytes_text(std::span<const std::uint8_t> bytes, std::size_t most) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes.first(std::min(bytes.size(), most))) {
+    if (!text.empty()) text += ' ';
+    text += {digits[byte >> 4], digits[byte & 15]};
+  }
+  return bytes.size() > most ? text + " ..." : text;
+}
+
+static void print_fields(RemoteWorld& world, const TypeDescriptor& type, std::span<const std::byte> value) {
+  Columns columns({});
+  for (const FieldLine& line : field_lines(world.types(), type, value.data(), world))
+    columns.add({"  " + line.path, line.value + (line.unit.empty() ? "" : " " + line.unit)});
+  columns.print();
+}
+
 void show(const Common& common, const std::string& entity) {
   RemoteWorld world(connect(common.where));
   const ShownEntity shown = must(world.client().show(world.find(entity).entity));
@@ -196,7 +221,19 @@ void show(const Common& common, const std::string& entity) {
       out.key(component.type->name);
       write_json(out, world.types(), *component.type, component.value.data(), world);
     }
-    return print_line(out.close_object().close_object().text());
+    out.close_object().key("held").open_array();
+    for (const session::HeldValue& held : about.held) {
+      out.open_object().member("manager", held.manager).member("name", held.name).member("instance", held.instance);
+      const TypeDescriptor* const type = type_of(world, held);
+      if (type) {
+        out.member("type", type->name).key("value");
+        write_json(out, world.types(), *type, std::as_bytes(std::span(held.value)).data(), world);
+      } else {
+        out.member("bytes", bytes_text(held.value, held.value.size()));
+      }
+      out.close_object();
+    }
+    return print_line(out.close_array().member("held_left_out", about.held_left_out).close_object().text());
   }
   print_line(NamedEntity{about.entity, about.path}.text());
   if (about.parent) print_line("  parent    " + id_text(about.parent));
@@ -204,11 +241,21 @@ void show(const Common& common, const std::string& entity) {
   for (const auto& component : shown.components) {
     if (is_kept_by_registry(component.type->id)) continue;
     print_line(component.type->name);
-    Columns columns({});
-    for (const FieldLine& line : field_lines(world.types(), *component.type, component.value.data(), world))
-      columns.add({"  " + line.path, line.value + (line.unit.empty() ? "" : " " + line.unit)});
-    columns.print();
+    print_fields(world, *component.type, component.value);
   }
+  for (const session::HeldValue& held : about.held) {
+    constexpr std::size_t shown_bytes = 32;
+    const TypeDescriptor* const type = type_of(world, held);
+    print_line("held by " + printable(held.manager) + ": " + printable(held.name) +
+               (held.instance != 0 ? " #" + std::to_string(held.instance) : std::string()) +
+               (type ? " (" + type->name + ')' : std::string()));
+    if (type)
+      print_fields(world, *type, std::as_bytes(std::span(held.value)));
+    else
+      print_line("  " + std::to_string(held.value.size()) + " bytes: " + bytes_text(held.value, shown_bytes));
+  }
+  if (about.held_left_out != 0)
+    print_line("too large to be shown: " + std::to_string(about.held_left_out) + " more values of managers");
 }
 
 /// Returns a duration that at least the given fraction of all ticks did not exceed.

@@ -50,15 +50,9 @@ import {
   Templates,
   Welcome,
 } from './session.js';
-import type {
-  ClockState,
-  Durable,
-  Fault,
-  History,
-  NewEpoch,
-  QuestionKey,
-  RunState,
-} from './session.js';
+import type { ClockState, Durable, Fault, History, NewEpoch, QuestionKey, RunState } from './session.js';
+import { held_values } from './shown.js';
+import type { ShownEntity } from './shown.js';
 import { encode_part, encode_steps } from './step.js';
 import type { FieldEdit, StepOptions, StepPart } from './step.js';
 import type { ByteStream } from './stream.js';
@@ -68,7 +62,6 @@ import type { TypeTable } from './type_table.js';
 import { id_text, nil } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { read_place } from './values.js';
-import type { StructValue } from './values.js';
 import { open_watch } from './watches.js';
 import type { OpenWatch, WatchHandlers } from './watches.js';
 
@@ -95,12 +88,6 @@ export type Target = Entity | readonly Entity[] | 'world';
 export type RowOf<T> = readonly [TypeRef<T>, Init<NoInfer<T>>];
 /** Any number of components and values, each of its own type. */
 export type RowsOf<Ts extends unknown[]> = { [K in keyof Ts]: RowOf<Ts[K]> };
-
-export interface ShownEntity {
-  about: Shown;
-  /** Components by full name: components['game.Health']. */
-  components: Record<string, StructValue>;
-}
 
 /**
  * Every call fails with a ClientError: `lost` after the connection has ended, `refused` with the
@@ -473,7 +460,8 @@ export class Client {
   }
   async show(entity: Entity): Promise<ShownEntity> {
     const frames = await this.ask_all(Show, { entity });
-    const shown: ShownEntity = { about: answer_of(frames[0], Shown), components: {} };
+    const about = answer_of(frames[0], Shown);
+    const shown: ShownEntity = { about, components: {}, held: held_values(about, this.types) };
     for (const { batch } of frames)
       batch.rows.forEach((row, i) => (shown.components[row.type.name] = batch.component(0, i)));
     return shown;

@@ -14,7 +14,7 @@ export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './bat
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';
 export { Client } from './client.js';
-export type { ClientOptions, RowOf, RowsOf, ShownEntity, Target } from './client.js';
+export type { ClientOptions, RowOf, RowsOf, Target } from './client.js';
 export { ClientError } from './client_error.js';
 export type { ErrorKind } from './client_error.js';
 export { answer_of } from './connection.js';
@@ -30,6 +30,7 @@ export type { ReplicaListeners, ReplicaScope } from './replica.js';
 export type { PackedChanges, ReplicaColumn } from './replica_column.js';
 export type { ReplicaChanges, ReplicaEntity } from './replica_copy.js';
 export * as session from './session.js';
+export type { ShownEntity, ShownHeld } from './shown.js';
 export { batches_of } from './step.js';
 export type { FieldEdit, StepOptions, StepPart } from './step.js';
 export type { ByteStream } from './stream.js';

@@ -30,7 +30,7 @@ class Scores final : public muster::Manager {
   void on_destroyed(std::span<const muster::Entity> gone) override {
     for (const muster::Entity e : gone) points_.erase(e);
   }
-  /// What inspectors see.
+  /// The values that `muster show` and the editor's inspector show.
   void describe(muster::Entity e, const std::function<void(const muster::Held&)>& take) const override {
     const auto at = points_.find(e);
     if (at != points_.end()) take({.name = "score", .bytes = std::as_bytes(std::span(&at->second, 1))});

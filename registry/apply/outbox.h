@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,7 +58,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
     requires NativeTable<M>
   void post(Entity target, const M& message) {
     types_.need<M>();
-    arena_.append_table(TypeTraits<M>::id, target, encode(message));
+    arena_.append_table(TypeTraits<M>::id, target, tables_.encode(message));
   }
   /// Sends a message to any combination of an entity, its ancestors, and its descendants. `parts`
   /// is a mask of SubtreeParts.
@@ -70,17 +71,15 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   template <MessageType M>
   TimerId post_after(std::uint64_t delay_ns, Entity target, const M& message) {
     types_.need<M>();
-    BatchBuilder inner;
-    inner.append(target, message);
-    return append_timed(delay_ns, inner.front());
+    timed_.append(target, message);
+    return append_timed(delay_ns);
   }
   /// Sends a message to the world when the registry's clock reaches now + delay.
   template <MessageType M>
   TimerId post_after(std::uint64_t delay_ns, const M& message) {
     types_.need<M>();
-    BatchBuilder inner;
-    inner.append_world(message);
-    return append_timed(delay_ns, inner.front());
+    timed_.append_world(message);
+    return append_timed(delay_ns);
   }
   /// Cancels a message sent by post_after(). Has no effect if the message was already delivered.
   void cancel(TimerId timer) { arena_.append_world(CancelTimer{.timer = timer}); }
@@ -99,7 +98,9 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   void reparent(Entity target, Entity parent, Entity before = {}) {
     arena_.append(target, Reparent{.parent = parent, .before = before});
   }
-  /// Renames an entity. If a sibling already has the name, appends the next free suffix.
+  /// Renames an entity. If a sibling already has the name, appends the next free suffix. If a
+  /// different text has the same hash as the name, the entity keeps its name and a refusal is
+  /// counted.
   void rename(Entity target, std::string_view name);
 
   /// Subscribes a handler, as EntityRegistry::subscribe does, except that the handler becomes
@@ -110,7 +111,8 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   Subscription subscribe(std::string name, F handler, HandlerOptions options = {});
   /// Ends a subscription when this request is delivered. Until then, the handler is still called.
   void end(Subscription subscription);
-  /// Enables or disables the handlers with this name when this request is delivered.
+  /// Enables or disables the handlers with this name when this request is delivered. If a different
+  /// text has the same hash as the name, no handler is affected and a refusal is counted.
   void set_handler_enabled(std::string_view name, bool enabled);
 
   /// Returns the time of the registry's clock, in nanoseconds.
@@ -131,7 +133,11 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
     types_.need<M>();
     arena_.append(target, message);
   }
-  TimerId append_timed(std::uint64_t delay_ns, BatchView inner);
+  /// Sends the batch in timed_, which is empty afterward.
+  TimerId append_timed(std::uint64_t delay_ns);
+  /// Adds the text. If a different text has its hash, returns no value and sends the text instead,
+  /// so that the refusal is counted when it is delivered.
+  std::optional<Text> intern(std::string_view text);
   Subscription keep(std::unique_ptr<Handler> handler);
 
   BatchWriter& arena_;  // RegistryState::cascade, or the worker's own writer during a parallel pass
@@ -140,6 +146,8 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   std::uint64_t& next_timer_;
   const std::uint64_t& now_ns_;
   const std::shared_ptr<EntityRegistry*>& registry_;
+  BatchBuilder timed_;
+  TableBuffer tables_;
 };
 
 /// A handler parameter for creating entities. It counts as writing the resource "ids", so handlers
@@ -155,19 +163,23 @@ class Spawner : detail::WrongUnnamedCreations {
     return create_under({}, {}, components...);
   }
   /// Like create(), but for a child of `parent`. `name` may be empty. If a sibling already has the
-  /// name, the next free suffix is appended.
+  /// name, the next free suffix is appended. If a different text has the same hash as the name,
+  /// returns nil, and a refusal is counted.
   template <ComponentType... Cs>
   Entity create_under(Entity parent, std::string_view name, const Cs&... components) {
     (outbox_.types_.need<Cs>(), ...);
+    const std::optional<Text> text = intern(name);
+    if (!text) return {};
     const Entity made = reserve();
-    outbox_.arena_.append_rows(made, Create{.parent = parent, .name = intern(name), .clash = NameClash::suffix},
+    outbox_.arena_.append_rows(made, Create{.parent = parent, .name = *text, .clash = NameClash::suffix},
                                components...);
     return made;
   }
   /// Spawns a tree from a template (registry/apply/template.h) and returns the id of its root. The
   /// components in `root` are added to the root's components from the template, replacing those of
   /// the same type. The ids are final, but the Spawn may still be refused when it is delivered. If
-  /// the template is unknown at the time of the call, returns nil and sends nothing.
+  /// the template is unknown at the time of the call, returns nil and sends nothing. If a different
+  /// text has the same hash as the name, returns nil, and a refusal is counted.
   template <ComponentType... Cs>
   Entity spawn(std::string_view what, const SpawnOptions& options = {}, const Cs&... root) {
     (outbox_.types_.need<Cs>(), ...);
@@ -183,9 +195,10 @@ class Spawner : detail::WrongUnnamedCreations {
   Spawner(Storage& storage, Outbox& outbox, const TemplateTable& templates)
       : storage_(storage), outbox_(outbox), templates_(templates) {}
   Entity reserve();
-  /// Reserves the ids and stores them in ids_. Returns false if the template is unknown.
+  /// Reserves the ids and stores them in ids_. Returns false if the template is unknown or the name
+  /// is refused.
   bool prepare(std::string_view what, const SpawnOptions& options, Spawn& message);
-  Text intern(std::string_view name);
+  std::optional<Text> intern(std::string_view name);
 
   Storage& storage_;
   Outbox& outbox_;

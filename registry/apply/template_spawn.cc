@@ -88,11 +88,13 @@ void Structure::plan_block(TemplateTable::Entry& entry, std::uint32_t number, st
   const Template& what = *entry.what;
   TreePlan::Block& block = entry.tree.blocks[number];
   Archetype& archetype = *entry.plans[nodes.front()].archetype;
+  block.columns.clear();  // keeps the memory
+  block.values.clear();
   block = {.archetype = &archetype,
            .depth = what.nodes()[nodes.front()].depth,
            .rows = static_cast<std::uint32_t>(nodes.size()),
-           .columns = {},
-           .values = {}};
+           .columns = std::move(block.columns),
+           .values = std::move(block.values)};
   for (std::uint16_t slot = column_first; slot < static_cast<std::uint16_t>(archetype.pod_slots); ++slot) {
     const std::uint32_t size = archetype.slot_bytes[slot];
     std::vector<std::byte>& values = block.values;
@@ -359,9 +361,7 @@ Refusal Structure::define_one(std::span<const std::byte> table) {
   // The names in this template. Two of them might have the same hash.
   std::map<Text, std::string_view> own;
   const auto collides = [&](std::string_view text) {
-    const Text hash = text_of(text);
-    if (texts_.knows(hash)) return texts_.find(hash) != text;
-    return own.emplace(hash, text).first->second != text;
+    return texts_.collides(text) || own.emplace(text_of(text), text).first->second != text;
   };
   bool collision = collides(defined.name());
   for (const std::string_view text : defined.texts()) collision = collision || collides(text);

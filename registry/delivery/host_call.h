@@ -66,14 +66,10 @@ class HostCall {
   Storage::Run create_run(std::size_t count, Archetype& archetype, bool far) const {
     return core_.state.storage.create_run(count, archetype, far);
   }
-  /// Moves a row that its site already knew before the sink was called. The sink may have started a
-  /// new version in the meantime. Returns the number of the row in the site's open chunk.
+  /// Moves a row that its site already knows. Returns the number of the row in the site's open
+  /// chunk.
   [[gnu::always_inline]] std::uint32_t move_recent(MoveSite& site, Entity e, std::uint64_t place) const {
-    Storage& storage = core_.state.storage;
-    const auto at = static_cast<std::uint32_t>(place);
-    if (core_.told && site.aimed != storage.chunk_changes()) [[unlikely]]
-      return site.move(storage, e, *storage.row_at(place).chunk, at);
-    return site.move_known(storage, e, at);
+    return site.move_known(core_.state.storage, e, static_cast<std::uint32_t>(place));
   }
   /// Moves any row of the site that is at depth 0.
   std::uint32_t move(MoveSite& site, Entity e, Chunk& from, std::uint64_t place) const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "registry/apply/receipt.h"
 
@@ -43,7 +44,9 @@ struct Envelope {
 };
 
 /// All functions are called on the registry's thread, in the order in which the sinks were added. A
-/// sink must not use the registry; if it does, the program is stopped.
+/// sink must not use the registry; if it does, the program is stopped. As an exception, it may
+/// remove itself or other sinks (RegistryHost::remove_sink) in any of these functions. The removed
+/// sink is not called again, and all others see every input.
 class InputSink {
  public:
   virtual ~InputSink() = default;
@@ -69,6 +72,48 @@ class InputSink {
   /// be called for that kind. If no sink wants the receipts of posts, a flush delivers posts in
   /// longer runs. Flushes have no receipt.
   virtual bool wants_receipts(InputKind) const noexcept { return true; }
+};
+
+/// Sinks in the order in which they were added. A sink may be removed while the sinks are called.
+class SinkList {
+ public:
+  bool empty() const noexcept { return sinks_.empty(); }
+  std::size_t size() const noexcept { return sinks_.size(); }
+  InputSink& front() const noexcept { return *sinks_.front(); }
+  /// Must not be called while the sinks are called.
+  void add(InputSink& sink) { sinks_.push_back(&sink); }
+  void remove(const InputSink& sink) noexcept {
+    for (std::size_t i = sinks_.size(); i-- > 0;) {
+      if (sinks_[i] != &sink) continue;
+      sinks_.erase(sinks_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (i < next_) --next_;
+    }
+  }
+  /// Calls call(sink) for every sink, in order.
+  template <class F>
+  void each(F call) {
+    for (next_ = 0; next_ < sinks_.size();) call(*sinks_[next_++]);
+  }
+  /// Like each(), but if a call throws an exception, calls undo(sink) for the sinks before that
+  /// one, in reverse order, and propagates the exception.
+  template <class F, class Undo>
+  void each_or_undo(F call, Undo undo) {
+    const InputSink* called = nullptr;
+    try {
+      each([&](InputSink& sink) {
+        called = &sink;
+        call(sink);
+      });
+    } catch (...) {
+      while (next_ > 0)
+        if (InputSink& sink = *sinks_[--next_]; &sink != called) undo(sink);
+      throw;
+    }
+  }
+
+ private:
+  std::vector<InputSink*> sinks_;
+  std::size_t next_ = 0;  // place of the sink to be called next
 };
 
 }  // namespace muster

@@ -20,7 +20,6 @@
 #include <string>
 #include <utility>
 
-#include "messages/batch_builder.h"
 #include "messages/require.h"
 #include "registry/delivery/cut_cascade.h"
 #include "registry/handlers/thrown.h"
@@ -51,13 +50,6 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
     chain.last_cause = cause_of(batch, static_cast<std::uint32_t>(end - 1));
   }
   return chain;
-}
-
-/// Releases most of an arena's memory after a burst, but keeps as much as ordinary ticks need.
-void give_back(Arena& arena) noexcept {
-  constexpr std::size_t storm = 256, kept = 64;  // in segments
-  if (arena.capacity() > storm * arena.segment_bytes()) [[unlikely]]
-    arena.trim(kept * arena.segment_bytes());
 }
 
 /// Returns the number of payload bytes in messages [begin, end). For a table, `offset` is the
@@ -94,17 +86,12 @@ bool counts_once(const BatchView& batch) noexcept {
 }  // namespace
 
 void RegistryCore::Several::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
-  std::size_t heard = 0;
-  try {
-    for (; heard < sinks.size(); ++heard) sinks[heard]->on_input(envelope, batch);
-  } catch (...) {
-    while (heard > 0) sinks[--heard]->on_withdrawn(envelope);
-    throw;
-  }
+  sinks.each_or_undo([&](InputSink& sink) { sink.on_input(envelope, batch); },
+                     [&](InputSink& sink) { sink.on_withdrawn(envelope); });
 }
 
-void RegistryCore::tell_receipt(const HostEnvelope& envelope, Receipt receipt) const {
-  for (InputSink* sink : receipt_sinks_of(InputKind::push)) sink->on_receipt(envelope.get(), receipt);
+void RegistryCore::tell_receipt(const HostEnvelope& envelope, Receipt receipt) {
+  receipt_sinks_of(InputKind::push).each([&](InputSink& sink) { sink.on_receipt(envelope.get(), receipt); });
 }
 
 // --- one input ---
@@ -336,9 +323,13 @@ void Inputs::tell_flush(Receipt& sum) {
 Receipt Inputs::advance(std::uint64_t ns) {
   return inside("advance", [&] {
     Receipt sum = deliver_waiting();
-    BatchBuilder builder;
-    builder.append_world(Advance{.ns = ns});
-    add_to(sum, live_advance(builder.front()));
+    struct Emptied {
+      BatchBuilder& batch;
+      ~Emptied() { batch.clear(); }
+    };
+    const Emptied emptied{core_.timed};
+    core_.timed.append_world(Advance{.ns = ns});
+    add_to(sum, live_advance(core_.timed.front()));
     sum.cut_short = !core_.state.cascade.empty();
     return sum;
   });
@@ -353,10 +344,8 @@ Receipt Inputs::live_advance(const BatchView& batch) {
   while (!timers_.empty() && timers_.next_due() <= until) {
     const std::uint64_t due = timers_.next_due();
     now_ns_ = std::max(now_ns_, due);
-    while (!timers_.empty() && timers_.next_due() == due) {
-      const std::vector<std::byte> timed = timers_.pop();
-      core_.state.cascade.append_batch(BatchView(timed).inner());
-    }
+    while (!timers_.empty() && timers_.next_due() == due)
+      timers_.pop([&](const BatchView& timed) { core_.state.cascade.append_batch(timed.inner()); });
     core_.state.cascade.seal();
     deliver_cascade();
   }
@@ -446,7 +435,7 @@ Receipt Inputs::deliver_posts() {
     add_to(sum, live(InputKind::post, posts.front()));
     posts.pop_front();
   }
-  give_back(posts);
+  posts.give_back();
   return sum;
 }
 
@@ -537,7 +526,7 @@ bool Inputs::deliver_caused() {
     }
   }
   if (cascade.empty()) {
-    give_back(cascade);
+    cascade.give_back();
     return true;
   }
   cascade.seal();  // carried batches are never extended, so that loaded batches are identical

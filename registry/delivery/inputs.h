@@ -103,7 +103,7 @@ class Inputs {
   /// during delivery.
   [[noreturn]] void delivery_failed() noexcept;
   void tell_receipt(const Envelope& envelope, const Receipt& receipt) {
-    for (InputSink* sink : core_.receipt_sinks_of(envelope.kind)) sink->on_receipt(envelope, receipt);
+    core_.receipt_sinks_of(envelope.kind).each([&](InputSink& sink) { sink.on_receipt(envelope, receipt); });
   }
   /// Reserves a timer number that the host has chosen itself, so that the registry does not issue
   /// it again.
@@ -239,7 +239,10 @@ template <class Finish>
 Receipt Inputs::push(Finish finish, bool waited) {
   struct Emptied {
     Arena& arena;
-    ~Emptied() { arena.clear(); }
+    ~Emptied() {
+      arena.clear();
+      arena.give_back();
+    }
   };
   const Emptied emptied{core_.pushing};
   return inside("push", [&] {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "messages/arena.h"
+#include "messages/batch_builder.h"
 #include "messages/single_batch.h"
 #include "registry/apply/receipt.h"
 #include "registry/apply/registry_state.h"
@@ -20,6 +21,7 @@
 #include "registry/handlers/handler.h"
 #include "registry/handlers/types_known.h"
 #include "schema/muster.h"
+#include "schema/table.h"
 
 namespace muster {
 
@@ -45,8 +47,7 @@ struct RegistryOptions {
   /// depend on this setting.
   std::uint64_t pass_serial_below_ns = 40'000;
   /// The size of the segments in which memory for queued messages is allocated; must be a multiple
-  /// of 64 and at least 1024. After a burst, if a queue holds more than 256 segments, all but 64
-  /// are released. The results do not depend on this setting.
+  /// of 64 and at least 1024. The results do not depend on this setting.
   std::size_t segment_bytes = Arena::segment_bytes_default;
   /// Receives a sentence about a probable mistake, during the call that detects it. flush() and
   /// advance() report unknown names in the options of handlers. Any call that delivers messages
@@ -94,19 +95,17 @@ struct RegistryCore {
   // if there are no sinks.
   InputSink* told = nullptr;
   struct Sinks {
-    std::vector<InputSink*> all;
+    SinkList all;
     // The sinks that want receipts, indexed by the kind of input.
-    std::array<std::vector<InputSink*>, input_kinds> of_receipts;
+    std::array<SinkList, input_kinds> of_receipts;
   };
   Sinks sinks;
   Sinks quiet_sinks;        // all sinks while `quiet` is not 0; `sinks` is then empty
   std::uint32_t quiet = 0;  // number of QuietInputs
-  const std::vector<InputSink*>& receipt_sinks_of(InputKind kind) const noexcept {
-    return sinks.of_receipts[static_cast<std::size_t>(kind)];
-  }
+  SinkList& receipt_sinks_of(InputKind kind) noexcept { return sinks.of_receipts[static_cast<std::size_t>(kind)]; }
   /// Must be called after sinks were added or removed.
   void note_sinks() noexcept {
-    told = sinks.all.empty() ? nullptr : sinks.all.size() == 1 ? sinks.all.front() : &several_;
+    told = sinks.all.empty() ? nullptr : sinks.all.size() == 1 ? &sinks.all.front() : &several_;
     told_pushes = !receipt_sinks_of(InputKind::push).empty();
   }
   /// Numbers an input and shows it to the sinks. If a sink throws an exception, propagates the
@@ -134,7 +133,7 @@ struct RegistryCore {
   }
   /// Shows the receipt of a host's call to the sinks that want it. The receipt is passed by value,
   /// so that the caller's copy does not have to be in memory.
-  void tell_receipt(const HostEnvelope& envelope, Receipt receipt) const;  // inputs.cc
+  void tell_receipt(const HostEnvelope& envelope, Receipt receipt);  // inputs.cc
   [[gnu::always_inline]] void number() noexcept { state.sequence.step(); }
   /// Counts the results of an input's own messages, or of messages that handlers posted.
   [[gnu::always_inline]] void count(const Receipt& receipt) noexcept { state.counters.add(receipt); }
@@ -146,6 +145,8 @@ struct RegistryCore {
   // The single batch of a push while the push waits for posted messages to be delivered. Otherwise
   // empty.
   Arena pushing{4096};
+  BatchBuilder timed;   // the message of a post_at() or advance() while the call begins
+  TableBuffer tables;   // the table of a push or post while it is copied into a batch
   RegistryState state;  // has a fixed address, but its contents may be exchanged
   TypesKnown types{state.storage, state.handlers};
   RowSites sites;
@@ -168,9 +169,9 @@ struct RegistryCore {
   /// Calls all sinks. If a sink throws an exception, the input does not take place, and
   /// on_withdrawn is called for the sinks before it.
   struct Several final : InputSink {
-    explicit Several(const std::vector<InputSink*>& all) : sinks(all) {}
+    explicit Several(SinkList& all) : sinks(all) {}
     void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;  // inputs.cc
-    const std::vector<InputSink*>& sinks;
+    SinkList& sinks;
   };
   Several several_{sinks.all};
 };

@@ -31,6 +31,9 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
   require(route, "HandlerTable::add: the message type was not added");
   if (!handler->name.empty() && route->order.has(handler->name))
     throw SetupError("message " + route->type->name + " already has a handler named \"" + handler->name + "\"");
+  if (!handler->name.empty() && !text_of(handler->name))
+    throw SetupError("a handler cannot be named \"" + handler->name +
+                     "\", because the hash of this text is 0, which means no text; choose another name");
   for (const Term& term : handler->terms)
     if (term.type == TypeTraits<Name>::id && term.access == Access::write)
       throw SetupError("handler \"" + handler->name +

@@ -55,19 +55,27 @@ class Elsewhere {
       starts_ = above_->starts();
       directory_moved();
     }
+    using Kind = AncestorSearch::Kind;
+    if (source == Source::parent_with && parents_)
+      search_ = &context.column_starts.search(Kind::of_anchor, type, anchor);
+    else if (source == Source::up_to && (parents_ || by_row_))
+      search_ = &context.column_starts.search(Kind::up_to, type, anchor);
+    else if (source == Source::self_or_parent && by_row_)
+      search_ = &context.column_starts.search(Kind::up_to, type, 0);
   }
 
   /// Returns the place of the term's value for this row, or null. `bytes` is the size of a value,
   /// or 0 if it is known only at run time.
   template <Source source, std::uint32_t bytes = 0>
-  [[gnu::always_inline]] const std::byte* find(std::uint32_t row, TypeId type, TypeId anchor) noexcept {
+  [[gnu::always_inline]] const std::byte* find(std::uint32_t row, [[maybe_unused]] TypeId type,
+                                               [[maybe_unused]] TypeId anchor) noexcept {
     if constexpr (source == Source::other) return value_;
     if constexpr (source == Source::self_or_parent || source == Source::up_to)
       if (own_) return value_ = own_ + std::size_t{row} * own_bytes_;
     if (!parents_) {
       if constexpr (source == Source::self_or_parent || source == Source::up_to)
         if (by_row_) [[unlikely]]
-          return value_ = find_by_row(source, row, type, anchor);
+          return value_ = search_->find(*storage_, *chunk_, row);
       return nullptr;  // value_ is always null here
     }
     if constexpr (source == Source::parent || source == Source::self_or_parent) {
@@ -75,8 +83,7 @@ class Elsewhere {
         value_ = above_->value_above(row);
     } else if (const std::uint64_t parent = parents_[row].bits(); parent != parent_) {
       parent_ = parent;
-      value_ = source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
-                                       : component_of_anchor(*storage_, *chunk_, row, anchor, type);
+      value_ = search_->find(*storage_, *chunk_, row);
     }
     return value_;
   }
@@ -94,7 +101,7 @@ class Elsewhere {
       if (own_)
         value_ = own_ + std::size_t{row} * own_bytes_;
       else if (by_row_) [[unlikely]]  // a member call would force this object out of registers
-        value_ = component_at_or_above(*storage_, chunk_->ids()[row], type);
+        value_ = search_->find(*storage_, *chunk_, row);
     }
     return true;  // otherwise, value_ is always null
   }
@@ -122,12 +129,6 @@ class Elsewhere {
     if (!value_) __builtin_unreachable();
     return true;
   }
-  /// Finds the value if individual rows of the chunk may lack the type or the anchor.
-  [[gnu::noinline]] const std::byte* find_by_row(Source source, std::uint32_t row, TypeId type,
-                                                 TypeId anchor) const noexcept {
-    return source == Source::up_to ? component_up_to(*storage_, *chunk_, row, anchor, type)
-                                   : component_at_or_above(*storage_, chunk_->ids()[row], type);
-  }
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
   const Entity* parents_ = nullptr;  // null if ancestors do not have to be searched
@@ -136,6 +137,7 @@ class Elsewhere {
   const std::byte* own_ = nullptr;
   std::uint32_t own_bytes_ = 0;
   ColumnStarts* above_ = nullptr;
+  AncestorSearch* search_ = nullptr;        // null if rows are not searched one at a time
   const std::uintptr_t* starts_ = nullptr;  // the starts of above_
   const DirectoryEntry* directory_ = nullptr;
   std::uint64_t parent_ = 0;  // parent of the previous row; 0 before the first row

@@ -8,13 +8,14 @@
 #include <forward_list>
 #include <vector>
 
+#include "registry/storage/ancestors.h"
 #include "registry/storage/storage.h"
 
 namespace muster {
 
 class ColumnStarts {
  public:
-  explicit ColumnStarts(TypeId type) noexcept : type_(type) {}
+  explicit ColumnStarts(TypeId type) noexcept : type_(type), search_(AncestorSearch::Kind::above, type) {}
   TypeId type() const noexcept { return type_; }
   /// Discards outdated entries. Must be called before rows of `chunk` are visited; these rows must
   /// have parents. The other entries are valid as long as the storage's stamp does not change and
@@ -47,7 +48,7 @@ class ColumnStarts {
     if (parent.bits() != last_parent_) {
       learn(*storage_->find(parent).chunk);  // parents are alive
       last_parent_ = parent.bits();
-      last_ = component_above(*storage_, *chunk_, row, type_);
+      last_ = search_.find(*storage_, *chunk_, row);
     }
     return last_;
   }
@@ -75,6 +76,7 @@ class ColumnStarts {
   const Storage* storage_ = nullptr;
   const Chunk* chunk_ = nullptr;
   TypeId type_;
+  AncestorSearch search_;
   std::uint32_t bytes_ = 0;
   std::uint64_t stamp_ = 0;
   std::vector<std::uintptr_t> starts_;
@@ -85,7 +87,7 @@ class ColumnStarts {
   const std::byte* last_ = nullptr;
 };
 
-/// The start addresses for all types that a single thread uses.
+/// The start addresses and searches for all types that a single thread uses.
 class AllColumnStarts {
  public:
   /// Calls begin() on the start addresses of a type and returns them. The reference remains valid.
@@ -95,6 +97,13 @@ class AllColumnStarts {
     return starts;
   }
 
+  /// Returns the search of this kind. The reference remains valid.
+  [[gnu::noinline]] AncestorSearch& search(AncestorSearch::Kind kind, TypeId type, TypeId anchor) {
+    for (AncestorSearch& search : searches_)
+      if (search.kind() == kind && search.type() == type && search.anchor() == anchor) return search;
+    return searches_.emplace_front(kind, type, anchor);
+  }
+
  private:
   [[gnu::noinline]] ColumnStarts& of(TypeId type) {
     for (ColumnStarts& starts : types_)
@@ -102,6 +111,7 @@ class AllColumnStarts {
     return types_.emplace_front(type);
   }
   std::forward_list<ColumnStarts> types_;
+  std::forward_list<AncestorSearch> searches_;
 };
 
 }  // namespace muster

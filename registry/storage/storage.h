@@ -52,14 +52,11 @@ struct StorageContents {
   std::size_t expected_chunks_ = 0;  // number of new chunks whose columns continue others
   std::vector<Chunk*> chunks_;       // indexed by number
   std::vector<std::uint32_t> free_chunk_numbers_;
-  std::uint64_t next_chunk_uid_ = 1;
-  std::uint64_t version_ = 1;
-  std::uint64_t rows_ = 0;
+  std::uint64_t next_chunk_uid_ = 1, version_ = 1, rows_ = 0;
   // Placed between the two members that every row changes, because compilers would otherwise
   // combine these in a 16-byte register.
   std::uint64_t chunk_changes_ = 1;
-  std::uint64_t structure_ = 0;
-  std::uint64_t stamp_ = 1;
+  std::uint64_t structure_ = 0, stamp_ = 1, presences_ = 0;
   // One element per depth that has rows. Depths have no gaps, because ancestors have rows, too.
   std::vector<std::uint32_t> chunks_by_depth_;
   MovePlan move_plan_;
@@ -259,8 +256,10 @@ class Storage : private StorageContents {
   std::uint64_t rows() const noexcept { return rows_; }
   /// Returns the number of bytes allocated for chunks, including memory held for new ones.
   std::size_t chunk_bytes() const noexcept { return pool_.bytes(); }
-  /// Changes whenever a row is added, removed, moved, or given another parent.
+  /// structure() changes whenever a row is added, removed, moved, or given another parent, and
+  /// presences() whenever a row gains or loses an enableable type without being moved.
   std::uint64_t structure() const noexcept { return structure_; }
+  std::uint64_t presences() const noexcept { return presences_; }
 
   // --- restoring a saved state ---
   /// Sets the version of later writes. The storage must be empty.
@@ -434,11 +433,13 @@ class Storage : private StorageContents {
   [[gnu::always_inline]] void enable(Row row, std::uint16_t presence) {
     if (row.presence(presence) == 1) return;
     touch(*row.chunk, presence);
+    ++presences_;
     row.presence(presence) = 1;
   }
   /// Removes the type from the row. `column` contains its values, or is no_column for a tag.
   [[gnu::always_inline]] void disable(Row row, std::uint16_t presence, std::uint16_t column, std::uint32_t size) {
     touch(*row.chunk, presence);
+    ++presences_;
     row.presence(presence) = 0;
     if (column == no_column) return;
     touch(*row.chunk, column);

@@ -15,7 +15,8 @@
 
 namespace muster {
 
-/// Returns the hash of a text. It is 0 only for the empty text.
+/// Returns the hash of a text, which is 0 for the empty text. A few other texts also have the hash
+/// 0. They collide with the empty text, so the table refuses them.
 constexpr Text text_of(std::string_view bytes) noexcept { return bytes.empty() ? Text{} : Text{hash64(bytes)}; }
 
 /// The texts of a table before it first dropped some.
@@ -27,11 +28,14 @@ struct TextsBefore {
 /// Stores texts in the order in which they were added. Views are valid until texts are dropped.
 class TextTable {
  public:
-  /// Adds a text and returns its hash. If a different text has the same hash, adds nothing and sets
-  /// `collision` to true.
+  /// Adds a text and returns its hash. If a different text has the same hash (the empty text has
+  /// the hash 0), adds nothing and sets `collision` to true.
   Text intern(std::string_view bytes, bool* collision = nullptr) {
     const Text text = text_of(bytes);
-    if (!text) return text;
+    if (!text) {
+      if (collision) *collision = !bytes.empty();
+      return text;
+    }
     if (const std::uint32_t* known = by_hash_.find(text.hash)) {
       if (collision) *collision = texts_[*known] != bytes;
       return text;
@@ -47,6 +51,11 @@ class TextTable {
   std::string_view find(Text text) const noexcept {
     const std::uint32_t* known = by_hash_.find(text.hash);
     return known ? std::string_view(texts_[*known]) : std::string_view{};
+  }
+  /// True if the text cannot be added, because a different text has its hash.
+  bool collides(std::string_view bytes) const noexcept {
+    const Text text = text_of(bytes);
+    return text ? by_hash_.find(text.hash) && find(text) != bytes : !bytes.empty();
   }
   std::size_t size() const noexcept { return texts_.size(); }
   /// Returns the i-th text, in the order of addition.

@@ -92,7 +92,7 @@ TemplateTree::Value& TemplateTree::add_message(Node& node, TypeId type, std::uin
 
 Text TemplateTree::text(std::string_view content) {
   const Text text = text_of(content);
-  if (!text) return text;
+  if (content.empty()) return text;
   const std::uint32_t* known = text_numbers_.find(text.hash);
   if (!known) text_numbers_.put(text.hash, static_cast<std::uint32_t>(texts_.size()));
   // Two texts with the same hash are both kept, so that the registry will refuse them.

@@ -9,6 +9,7 @@
 
 #include "schema/load.h"
 #include "schema/schemac/explain.h"
+#include "schema/schemac/field_ids.h"
 #include "schema/schemac/flatc.h"
 #include "schema/schemac/header.h"
 #include "schema/schemac/own_schemas.h"
@@ -181,6 +182,7 @@ int main(int count, char** words) {
                           ": attribute 'journal' needs a message: a component is kept by the messages that "
                           "change it",
                       wrong_schema);
+  if (const auto twins = muster::schemac::same_field_id(*schema)) return complain(options.input, *twins, wrong_schema);
   if (options.check) return good;
 
   const std::string stem = std::filesystem::path(options.input).stem().string();

@@ -1,7 +1,10 @@
 // Answers Show with an entity and its values, and GetText with an interned text.
 #include <cstring>
 
+#include "messages/judge/verifier.h"
 #include "messages/row_set.h"
+#include "messages/utf8.h"
+#include "registry/apply/manager.h"
 #include "registry/entity_registry.h"
 #include "registry/host.h"
 #include "server/questions/answers.h"
@@ -9,6 +12,9 @@
 
 namespace muster {
 namespace {
+
+/// Limit on the sizes of the values of managers in one answer, together, in bytes.
+constexpr std::size_t held_bytes_max = 64u << 10;
 
 /// Sends the interned texts to which the entity's values refer, as room becomes available. Then
 /// sends all values together.
@@ -26,25 +32,63 @@ class Showing final : public Inquiry {
       const auto* stored = registry.host().storage().component(component);
       // A tag or a runtime component has no value.
       if (!stored || stored->saved_size() == 0) continue;
-      const std::byte* value = registry.find(entity_, component);
-      for (const std::uint32_t offset : stored->descriptor->text_offsets) {
-        Text text;
-        std::memcpy(&text, value + offset, sizeof text);
-        if (!must_be_sent(asked_.to(), registry, text)) continue;
-        if (!steps.left()) return Progress::again;
-        if (!asked_.has_room(registry.text(text).size())) return Progress::room;
-        steps.spend_bytes(registry.text(text).size());
-        send_text(asked_.to(), registry, text);
-      }
+      if (const Progress sent = send_texts(*stored->descriptor, registry.find(entity_, component), steps);
+          sent != Progress::done)
+        return sent;
     }
-    return tell(steps);
+    session::Shown shown;
+    describe(shown);
+    for (const session::HeldValue& held : shown.held)
+      if (held.type != 0)
+        if (const Progress sent = send_texts(*registry.types().find(held.type), held.value.data(), steps);
+            sent != Progress::done)
+          return sent;
+    return tell(std::move(shown), steps);
   }
 
  private:
-  Progress tell(Steps& steps) {
+  /// Sends the texts to which a value refers. Returns `done` if all of them were sent.
+  Progress send_texts(const TypeDescriptor& type, const auto* value, Steps& steps) {
+    const EntityRegistry& registry = asked_.registry;
+    for (const std::uint32_t offset : type.text_offsets) {
+      Text text;
+      std::memcpy(&text, value + offset, sizeof text);
+      if (!must_be_sent(asked_.to(), registry, text)) continue;
+      if (!steps.left()) return Progress::again;
+      if (!asked_.has_room(registry.text(text).size())) return Progress::room;
+      steps.spend_bytes(registry.text(text).size());
+      send_text(asked_.to(), registry, text);
+    }
+    return Progress::done;
+  }
+  /// Adds the values of managers.
+  void describe(session::Shown& shown) const {
+    const EntityRegistry& registry = asked_.registry;
+    std::size_t bytes = 0;
+    registry.host().describe(entity_, [&](std::string_view manager, const Held& held) {
+      constexpr std::size_t fields_bytes = 64;
+      const std::size_t size = fields_bytes + manager.size() + held.name.size() + held.bytes.size();
+      if (bytes + size > held_bytes_max) {
+        ++shown.held_left_out;
+        return;
+      }
+      bytes += size;
+      session::HeldValue& value = shown.held.emplace_back();
+      value.manager = valid_utf8(manager);
+      value.name = valid_utf8(held.name);
+      value.instance = held.instance;
+      // A value that does not fit its type is sent as bytes.
+      const TypeDescriptor* const type = held.type == 0 ? nullptr : registry.types().find(held.type);
+      if (type && !type->is_table && type->size == held.bytes.size() &&
+          verify_value(held.bytes, *type, registry.types()))
+        value.type = held.type;
+      const auto* const first = reinterpret_cast<const std::uint8_t*>(held.bytes.data());
+      value.value.assign(first, first + held.bytes.size());
+    });
+  }
+  Progress tell(session::Shown shown, Steps& steps) {
     const EntityRegistry& registry = asked_.registry;
     const std::size_t name_max = asked_.limits.path_bytes_max;
-    session::Shown shown;
     shown.sequence = registry.sequence();
     shown.clock_ns = registry.now_ns();
     shown.entity = entity_;
@@ -74,7 +118,9 @@ class Showing final : public Inquiry {
         std::memcpy(payload + rows.offset(shape.type), registry.find(entity_, shape.type), stored->size);
       }
     }
-    const std::size_t bytes = shown.path.size() + shown.name.size() + 4 * components.size() + builder.bytes().size();
+    std::size_t bytes = shown.path.size() + shown.name.size() + 4 * components.size() + builder.bytes().size();
+    for (const session::HeldValue& held : shown.held)
+      bytes += held.manager.size() + held.name.size() + held.value.size();
     if (!asked_.has_room(bytes)) return Progress::room;
     steps.spend_bytes(bytes);
     answer(asked_.to(), asked_.request, shown, shapes.empty() ? 0 : std::uint32_t{frame_more});

@@ -1,4 +1,6 @@
 """What commands print of the answers that a server gives, and what they ask: pages, figures, lists, answers that make no sense."""
+import struct
+
 from scripted import CLOSE, EACH, NEVER, NIL, Told, entity_value, fault, hash32, hash64, ids, said, spoken
 from shared import REFUSED, UNREACHABLE, USAGE, equal, holds
 
@@ -239,6 +241,26 @@ def show_prints_parent_children_and_values_with_units(folder):
     with spoken(folder, {"Show": shown(9, "")}) as world:
         equal(world.run("show", "9:1"), "9:1\n")
         equal(world.json("show", "9:1")["parent"], None)
+
+
+def show_prints_the_values_that_managers_hold(folder):
+    label = struct.pack("<f", 2.5)
+    held = [{"manager": "meshes\x1b", "name": "mesh", "instance": 7, "value": bytes(range(3))},
+            {"manager": "motion", "name": "health", "type": HEALTH, "value": label},
+            {"manager": "motion", "name": "long", "value": bytes(40)},
+            {"manager": "motion", "name": "later", "type": GONE, "value": b"a"},
+            {"manager": "motion", "name": "short", "type": HEALTH, "value": b"a"}]
+    with spoken(folder, {"Show": shown(9, "/orc", held=held, held_left_out=2)}) as world:
+        equal(world.run("show", "9:1"),
+              "/orc (9:1)\nheld by meshes\\x1b: mesh #7\n  3 bytes: 00 01 02\n"
+              "held by motion: health (game.Health)\n  value  2.5 hp\n"
+              "held by motion: long\n  40 bytes: " + "00 " * 32 + "...\n"
+              "held by motion: later\n  1 bytes: 61\nheld by motion: short\n  1 bytes: 61\n"
+              "too large to be shown: 2 more values of managers\n")
+        said_of = world.json("show", "9:1")
+        equal(said_of["held"][:2], [{"manager": "meshes\x1b", "name": "mesh", "instance": 7, "bytes": "00 01 02"},
+                                    {"manager": "motion", "name": "health", "instance": 0, "type": "game.Health", "value": {"value": 2.5}}])
+        equal(said_of["held_left_out"], 2)
 
 
 def tokens_are_listed_with_what_is_over_and_until_when(folder):

@@ -72,8 +72,8 @@ TEST_CASE("a name that has another text's hash is refused with that text") {
   EntityRegistry registry;
   registry.define_template(TemplateTree("hut"));
   const Entity known = registry.create(first);
-  const std::string why =
-      "the name \"" + std::string(second) + "\" has the hash of another text, \"" + std::string(first) + "\"";
+  const std::string why = "the name \"" + std::string(second) +
+                          "\" cannot be used: it has the hash of another text, \"" + std::string(first) + "\"";
   for (const Created& made :
        {registry.create(second), registry.create_under(known, second), registry.spawn("hut", {.name = second})}) {
     CHECK(made.text() == why);

@@ -303,3 +303,29 @@ TEST_CASE("Two names with one hash cannot be in one schema", "[errors]") {
                            " (their names have one hash); rename one of them\n");
   CHECK(said.code == 1);
 }
+
+TEST_CASE("Two parts of a struct whose paths have one hash are refused, wherever they are", "[errors]") {
+  const auto said = [](const std::string& structs) {
+    const test::Folder folder;
+    test::write_file(folder / "wrong.fbs", attributes + structs);
+    const test::Said told = test::run_schemac(folder, "wrong.fbs --check");
+    CHECK(told.code == (told.errors.empty() ? 0 : 1));
+    return told.errors;
+  };
+  const std::string why = " (their names have one hash); rename one of them\n";
+  CHECK(said("struct T { yaczfa:int; other:int; glbppa:int; }") ==
+        "wrong.fbs: g.T.glbppa: has the same field id as yaczfa" + why);
+  // One of them is in a nested struct, or is an element of an array.
+  CHECK(said("struct In { hpqr:int; } struct T { in:In; biev:[int:3]; }") ==
+        "wrong.fbs: g.T.biev[0]: has the same field id as in.hpqr" + why);
+  CHECK(said("struct T { yaczfa:int; } struct U { glbppa:int; }").empty());
+}
+
+TEST_CASE("A default whose hash is that of no text is refused", "[errors]") {
+  const test::Folder folder;
+  test::write_file(folder / "wrong.fbs",
+                   attributes + "struct T (component) { a:ulong (text, default: \"77kepQFQ8Kl\"); }");
+  const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
+  CHECK_THAT(said.errors, Catch::Contains("default '77kepQFQ8Kl' has the hash 0, which means no text; choose another"));
+  CHECK(said.code == 1);
+}

@@ -332,6 +332,25 @@ test('plain questions ask for what they are called with', async (t) => {
   assert.deepEqual(await asked(client.fetch_text(8n), muster.InternText, { text: 'eight' }), { hash: 8n });
 });
 
+test('a value that a manager holds is a struct if the world knows its type and it fits, otherwise bytes', async (t) => {
+  const { client, server } = await opened(t);
+  const type = client.types.get('golden.Damage');
+  const answer = client.show({ index: 5, generation: 2 });
+  const values = [
+    { manager: 'm', name: 'a', instance: 7n, value: Uint8Array.of(1, 2) },
+    { manager: 'm', name: 'b', type: type.id, value: new Uint8Array(type.size) },
+    { manager: 'n', name: 'short', type: type.id, value: Uint8Array.of(1) },
+    { manager: 'n', name: 'later', type: 987654321, value: Uint8Array.of(3) },
+  ];
+  server.tell(session.Shown, { held: values }, { request: server.request_of(session.Show) });
+  const { held } = await answer;
+  assert.deepEqual(held.map(({ manager, name, instance, bytes }) => [manager, name, instance, bytes]),
+    values.map(({ manager, name, instance, value }) => [manager, name, instance ?? 0n, value]));
+  assert.deepEqual(held.map((each) => each.type?.name ?? null), [null, 'golden.Damage', null, null]);
+  assert.deepEqual(held.map(({ value }) => value !== null), [false, true, false, false]);
+  assert.deepEqual(Object.keys(held[1].value!), type.fields.map(({ name }) => name));
+});
+
 test('posts wait while more than a mebibyte has not left, and fail where the session ends meanwhile', async (t) => {
   const { hands, client, server } = await opened(t);
   const batch = encode_batch({ kind: 'world', type: client.types.get('golden.Damage'), values: [{}] });

@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -233,6 +234,45 @@ TEST_CASE("memory of a storm of messages is given back when it is over") {
   });
   registry.push(Update{});
   CHECK(registry.host().memory_waiting() <= 20u << 20);
+}
+
+TEST_CASE("a queue that is empty keeps little memory after one burst, and enough for the next if bursts go on") {
+  constexpr std::size_t little = 5u << 20, much = 40u << 20;
+  EntityRegistry registry;
+  const Entity e = registry.create("e", game::Health{});
+  const std::vector<Entity> many(8'000'000, e);
+  const auto waiting = [&] { return registry.host().memory_waiting(); };
+  const auto storm = registry.subscribe("storm", [](const game::Spawn& of, Entity self, Outbox& out) {
+    for (std::uint32_t i = 0; i < of.children; ++i) out.post(self, game::Ping{.hops = i});
+  });
+  const std::vector<std::function<void()>> bursts{
+      [&] {
+        for (std::uint32_t i = 0; i < 3'000'000; ++i) registry.post(e, game::Ping{.hops = i});
+        CHECK(waiting() > much);
+        registry.flush();
+      },
+      [&] { registry.push(e, game::Spawn{.children = 3'000'000}); },
+      [&] { registry.push(std::span<const Entity>(many), game::Ping{}); },
+      [&] { registry.post(std::span<const Entity>(many), game::Ping{}), registry.flush(); },
+      [&] { registry.push(e, game::Say{.text = std::string(60u << 20, 'x')}); },
+  };
+  const std::vector<std::function<void()>> ticks{
+      [&] { registry.post(e, game::Ping{}), registry.flush(); },
+      [&] { registry.push(e, game::Spawn{.children = 2}); },
+      [&] { registry.push(std::span<const Entity>(&e, 1), game::Ping{}); },
+      [&] { registry.post(std::span<const Entity>(&e, 1), game::Ping{}), registry.flush(); },
+      [&] { registry.push(e, game::Say{.text = "x"}); },
+  };
+  for (std::size_t i = 0; i < bursts.size(); ++i) {
+    CAPTURE(i);
+    bursts[i]();
+    CHECK(waiting() < 3 * little);
+    bursts[i]();
+    CHECK(waiting() > much);
+    ticks[i]();
+    ticks[i]();
+    CHECK(waiting() < 3 * little);
+  }
 }
 
 TEST_CASE("a batch of tables that was cut goes on at the table where it ended") {

@@ -174,4 +174,97 @@ TEST_CASE("the same inputs make the same state") {
   CHECK(replayed.hash() == original.hash());
 }
 
+namespace {
+
+/// Removes `goes` when it is called for the `when`-th time.
+struct Leaver final : InputSink {
+  enum class In { input, receipt, withdrawn };
+  EntityRegistry* registry = nullptr;
+  InputSink* goes = nullptr;
+  In in = In::input;
+  int when = 0, inputs = 0, receipts = 0, withdrawn = 0;
+  bool throws = false;
+
+  void removes(EntityRegistry& of, InputSink& sink, In called, int times) {
+    registry = &of;
+    goes = &sink;
+    in = called;
+    when = times;
+  }
+  void leave(In now) {
+    if (goes && now == in && --when == 0) registry->host().remove_sink(*goes);
+  }
+  void on_input(const Envelope&, std::span<const std::byte>) override {
+    ++inputs;
+    leave(In::input);
+    if (throws) throw 1;
+  }
+  void on_receipt(const Envelope&, const Receipt&) noexcept override {
+    ++receipts;
+    leave(In::receipt);
+  }
+  void on_withdrawn(const Envelope&) noexcept override {
+    ++withdrawn;
+    leave(In::withdrawn);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a sink may remove itself or another while it is called, and the others see every input and receipt") {
+  for (const Leaver::In in : {Leaver::In::input, Leaver::In::receipt})
+    for (std::size_t count = 1; count <= 4; ++count)
+      for (std::size_t who = 0; who < count; ++who)
+        for (std::size_t gone = 0; gone < count; ++gone) {
+          CAPTURE(static_cast<int>(in), count, who, gone);
+          EntityRegistry registry;
+          const Entity orc = registry.create("orc", game::Health{});
+          std::vector<Leaver> sinks(count);
+          for (Leaver& sink : sinks) registry.host().add_sink(sink);
+          sinks[who].removes(registry, sinks[gone], in, 2);
+          registry.set(orc, game::Health{});
+          registry.push(orc, game::Damage{});
+          registry.post(orc, game::Damage{});
+          registry.post(orc, game::Heal{});
+          registry.flush();
+          registry.advance(1);
+          constexpr int all = 6;  // among them the flush, which has no receipt
+          for (std::size_t i = 0; i < count; ++i) {
+            CAPTURE(i);
+            if (i != gone) {
+              CHECK(sinks[i].inputs == all);
+              CHECK(sinks[i].receipts == all - 1);
+              registry.host().remove_sink(sinks[i]);
+              continue;
+            }
+            const bool before = in == Leaver::In::input && who < gone;
+            CHECK(sinks[i].inputs == (before ? 1 : 2));
+            CHECK(sinks[i].receipts == (in == Leaver::In::input || who < gone ? 1 : 2));
+          }
+        }
+}
+
+TEST_CASE("a sink that removes itself before it throws, or while an input is withdrawn, leaves the others told") {
+  for (const bool in_input : {true, false}) {
+    CAPTURE(in_input);
+    EntityRegistry registry;
+    std::vector<Leaver> sinks(3);
+    for (Leaver& sink : sinks) registry.host().add_sink(sink);
+    Leaver& goes = sinks[in_input ? 2 : 1];
+    goes.removes(registry, goes, in_input ? Leaver::In::input : Leaver::In::withdrawn, 1);
+    sinks[2].throws = true;
+    CHECK_THROWS(registry.push(Update{}));
+    CHECK(sinks[0].withdrawn == 1);
+    CHECK(sinks[1].withdrawn == 1);
+    CHECK(sinks[2].withdrawn == 0);
+    sinks[2].throws = false;
+    registry.push(Update{});
+    CHECK(sinks[0].inputs == 2);
+    CHECK(sinks[1].inputs == (in_input ? 2 : 1));
+    CHECK(sinks[2].inputs == (in_input ? 1 : 2));
+    CHECK(registry.sequence() == 1);
+    for (Leaver& sink : sinks) registry.host().remove_sink(sink);
+  }
+}
+
 }  // namespace sink_test

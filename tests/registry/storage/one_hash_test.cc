@@ -36,6 +36,10 @@ Seen look(const EntityRegistry& registry) {
           registry.entity_count(), rows};
 }
 
+// Texts whose hash is that of no text at all.
+constexpr std::string_view zero = "77kepQFQ8Kl", zero_too = "!0IC=VloaY";
+static_assert(hash64(zero) == 0 && hash64(zero_too) == 0);
+
 struct Silent final : Manager {};
 
 }  // namespace
@@ -170,4 +174,81 @@ TEST_CASE("managers whose names have one hash cannot be saved beside each other,
   registry.add_manager(std::string(first), one);
   registry.remove_manager(one);
   CHECK(registry.host().waiting_managers().size() == 1);
+}
+
+TEST_CASE("a text whose hash is 0 is refused everywhere, and never counts as no text") {
+  EntityRegistry registry;
+  const Entity orc = registry.create("orc", Health{.value = 5});
+  registry.define_template(TemplateTree("pair"));
+  int calls = 0;
+  const auto nameless = registry.subscribe("", [&](const game::Damage&, const Health&) { ++calls; });
+  const Seen before = look(registry);
+  for (const std::string_view name : {zero, zero_too}) {
+    CHECK(registry.intern(name) == Text{});
+    CHECK(registry.push(InternText{.text = std::string(name)}).refusal.code == RefusalCode::text_collision);
+    CHECK(registry.rename(orc, name).refusal.code == RefusalCode::text_collision);
+    CHECK(registry.name(orc) == "orc");
+    CHECK(registry.create(name).refusal().code == RefusalCode::text_collision);
+    CHECK_FALSE(registry.create_under(orc, name));
+    CHECK(std::string(registry.spawn("pair", {.name = name}).text()).find("its hash is 0") != std::string::npos);
+    CHECK(registry.set_handler_enabled(name, false).refusal.code == RefusalCode::text_collision);
+    CHECK(registry.define_template(TemplateTree(std::string(name))).refusal.code == RefusalCode::text_collision);
+    TemplateTree child("child"), text("text");
+    child.at(name);
+    text.text(name);
+    CHECK(registry.define_template(child).refusal.code == RefusalCode::text_collision);
+    CHECK(registry.define_template(text).refusal.code == RefusalCode::text_collision);
+    CHECK_THROWS_WITH(registry.subscribe(std::string(name), [](const game::Damage&, const Health&) {}),
+                      "a handler cannot be named \"" + std::string(name) +
+                          "\", because the hash of this text is 0, which means no text; choose another name");
+  }
+  CHECK(look(registry) == before);
+  registry.push(orc, game::Damage{});
+  CHECK(calls == 1);
+}
+
+TEST_CASE("a handler gives nobody a name of another's hash, or of hash 0, and each refusal is counted") {
+  for (const std::string_view bad : {second, zero}) {
+    EntityRegistry registry;
+    registry.intern(first);
+    registry.define_template(TemplateTree("pair"));
+    const Entity orc = registry.create("orc", Health{});
+    int calls = 0;
+    std::vector<Entity> made;
+    const auto nameless = registry.subscribe("", [&](const game::Heal&, const Health&) { ++calls; });
+    const auto renames = registry.subscribe(
+        "renames", [&](const game::Damage&, const Health&, Entity self, Outbox& out) { out.rename(self, bad); });
+    const auto disables = registry.subscribe(
+        "disables", [&](const game::Ping&, const Health&, Outbox& out) { out.set_handler_enabled(bad, false); });
+    const auto spawns = registry.subscribe("spawns", [&](const game::Spawn&, const Health&, Spawner& spawner) {
+      made = {spawner.create_under({}, bad, Health{}), spawner.spawn("pair", {.name = bad})};
+    });
+    const Seen before = look(registry);
+    const std::uint64_t refused = registry.host().counters().refused;
+    registry.push(orc, game::Damage{});
+    registry.push(orc, game::Ping{});
+    registry.push(orc, game::Spawn{});
+    CHECK(registry.name(orc) == "orc");
+    CHECK((made == std::vector<Entity>{{}, {}}));
+    registry.push(orc, game::Heal{});
+    CHECK(calls == 1);
+    CHECK(look(registry) == before);
+    CHECK(registry.host().counters().refused == refused + 4);
+  }
+}
+
+TEST_CASE("a saved text whose hash is 0 is refused") {
+  EntityRegistry registry;
+  registry.intern("another");
+  naive::StateRows rows = naive::saved_rows(registry);
+  std::vector<std::byte>& page = rows.at({StateSection::texts, 0, 0});
+  const auto length = static_cast<std::uint32_t>(zero.size());
+  const auto head = std::as_bytes(std::span(&length, 1)), bytes = std::as_bytes(std::span(zero));
+  page.assign(head.begin(), head.end());
+  page.insert(page.end(), bytes.begin(), bytes.end());
+  EntityRegistry loaded;
+  naive::RowsSource source(rows);
+  const auto done = loaded.load(source);
+  REQUIRE_FALSE(done);
+  CHECK(done.error().text() == "texts 0: two texts have the same hash");
 }

@@ -3,6 +3,7 @@
 #include <set>
 #include <thread>
 
+#include "registry/apply/manager.h"
 #include "registry/apply/timers.h"
 #include "registry/handlers/handler_table.h"
 #include "registry/host.h"
@@ -354,6 +355,64 @@ TEST_CASE("an entity is shown with all there is about it, then with its values",
   CHECK(world.answers(*other, session::Show{.entity = room}).size() == 3);  // its name
   CHECK(session::read<session::Shown>(world.answers(*other, session::Show{.entity = world.town})[1].batch())
             .child_count == 12);
+}
+
+TEST_CASE("an entity is shown with the values that managers hold for it", "[questions]") {
+  struct Holder final : Manager {
+    Entity of;
+    Text title;
+    std::vector<std::byte> large;
+    void describe(Entity e, const std::function<void(const Held&)>& take) const override {
+      if (e != of) return;
+      const arena::Label label{.title = title};
+      take({.type = TypeTraits<arena::Label>::id, .name = "label", .bytes = std::as_bytes(std::span(&label, 1))});
+      const std::uint8_t raw[]{1, 2, 255};
+      for (const std::uint64_t instance : {7u, 9u})
+        take({.name = "mesh", .instance = instance, .bytes = std::as_bytes(std::span(raw))});
+      // Bytes that are no value of the type are no value of it anywhere.
+      take({.type = TypeTraits<arena::Label>::id, .name = "short", .bytes = std::as_bytes(std::span(raw))});
+      take({.name = "large", .bytes = large});
+      take({.type = 12345, .name = "unknown \xff type", .bytes = {}});
+    }
+  } holder, second;
+  Library world;
+  EntityRegistry& r = world.registry;
+  holder.title = r.intern("a held title");
+  holder.of = second.of = world.town;
+  holder.large.resize(60'000);
+  second.large.resize(70'000);
+  r.add_manager("b.second", second);
+  r.add_manager("a.holder", holder);
+  auto frames = world.answers(*world.one, session::Show{.entity = world.town});
+  const auto is_text = [](const auto& frame) { return frame.header.request == 0; };
+  std::set<std::string> texts;
+  for (const auto& frame : frames)
+    if (is_text(frame)) texts.insert(session::read<InternText>(frame.batch()).text);
+  CHECK(texts == std::set<std::string>{"a held title", "town"});
+  const auto shown = session::read<session::Shown>(std::ranges::find_if_not(frames, is_text)->batch());
+  REQUIRE(shown.held.size() >= 6);
+  CHECK(shown.held[0].manager == "a.holder");
+  CHECK(shown.held[0].name == "label");
+  CHECK(shown.held[0].type == TypeTraits<arena::Label>::id);
+  REQUIRE(shown.held[0].value.size() == sizeof(arena::Label));
+  CHECK(std::memcmp(shown.held[0].value.data(), &holder.title, sizeof holder.title) == 0);
+  CHECK(shown.held[1].instance == 7);
+  CHECK(shown.held[1].type == 0);
+  CHECK(shown.held[1].value == std::vector<std::uint8_t>{1, 2, 255});
+  CHECK(shown.held[2].instance == 9);
+  CHECK(shown.held[3].name == "short");
+  CHECK(shown.held[3].type == 0);
+  CHECK(shown.held[4].value.size() == 60'000);
+  CHECK(shown.held[5].type == 0);
+  // The large one of the second does not fit any more.
+  CHECK(shown.held.back().manager == "b.second");
+  CHECK(shown.held_left_out == 1);
+  CHECK(shown.held.size() == 11);
+  const Entity other = r.create("other");
+  frames = world.answers(*world.one, session::Show{.entity = other});
+  CHECK(session::read<session::Shown>(std::ranges::find_if_not(frames, is_text)->batch()).held.empty());
+  r.remove_manager(holder);
+  r.remove_manager(second);
 }
 
 TEST_CASE("a question that makes no sense is answered with its code, its word, its part and a sentence",

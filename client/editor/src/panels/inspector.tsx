@@ -22,6 +22,7 @@ import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
 import { copy_text, pasted_text } from './copying.js';
+import { HeldValues } from './held_values.js';
 
 /** Number of fields above which the inspector offers a search. */
 const many_fields = 24;
@@ -138,6 +139,7 @@ function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
           ))}
         </div>
       )}
+      {entities.length === 1 && <HeldValues entity={entities[0]} />}
       {records.length > 0 && <AddComponent entities={records.map((record) => record.entity)} has={new Set(common)} />}
     </>
   );
