@@ -205,6 +205,9 @@ class RegistryHost : public RegistryReader {
   [[nodiscard]] std::expected<void, StateError> swap_state(RegistryState& other);
   /// Like EntityRegistry::load(), but the registry may have been in use, and its sequence goes on.
   [[nodiscard]] std::expected<LoadReport, StateError> restore(StateSource& source);
+  /// Continues with the sequence number after `sequence`, unless the current one is higher. Used
+  /// after a return to a moment, so that no sequence number is given to two inputs.
+  void raise_sequence(std::uint64_t sequence) noexcept;
   /// Starts a new version. Later changes receive a version greater than the one returned.
   std::uint64_t begin_version() noexcept {
     registry_.check_outside();

@@ -52,6 +52,13 @@ void EntityRegistry::Impl::forget_contents(Archetypes archetypes) {
   delivery.number_messages(state.sequence);
 }
 
+void RegistryHost::raise_sequence(std::uint64_t sequence) noexcept {
+  registry_.check_outside();
+  EntityRegistry::Impl& r = *registry_.impl_;
+  r.state.sequence = std::max<std::uint64_t>(r.state.sequence, sequence);
+  r.delivery.number_messages(r.state.sequence);
+}
+
 std::uint64_t RegistryReader::swaps() const noexcept { return read_.impl_->swaps; }
 
 RegistryState RegistryReader::make_state() const {

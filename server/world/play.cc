@@ -3,7 +3,9 @@
 //
 //   play()           save, and keep the checkpoint        WorldFile, LevelAct::keep
 //                    put the history of the level aside   EditHistory::begin_run
-//   stop_playing()   read the kept rows into the registry WorldFile::load_level, RegistryHost::restore
+//                    keep copies of what changes          Moments
+//   stop_playing()   return in place or, if that is not   Moments::return_to
+//                    possible, read the kept rows         WorldFile::load_level, RegistryHost::restore
 //                    begin to save, and drop the level    LevelAct::drop
 //
 // Both begin a new epoch. If the process dies before the second save is complete, the file still
@@ -35,6 +37,11 @@ std::expected<void, WorldError> World::Impl::play() {
   run = Run{.sequence = registry.sequence(), .tick = tick};
   run_steps = RunSteps{.first = registry.sequence() + 1};
   last_run.load({});
+  copies.emplace(registry, options.level_bytes_max);
+  if (auto moment = copies->keep())
+    level_moment = *moment;
+  else
+    copies.reset();
   history.begin_run();
   level_pace = pacer.pace();
   (void)pacer.set({.speed = level_pace.speed}, Clock::now());
@@ -42,7 +49,14 @@ std::expected<void, WorldError> World::Impl::play() {
   return {};
 }
 
-std::expected<void, WorldError> World::Impl::read_level() {
+std::expected<void, WorldError> World::Impl::return_to_level() {
+  const std::uint64_t sequence = registry.sequence();
+  const bool returned = copies && copies->return_to(level_moment);
+  copies.reset();
+  if (returned) {
+    registry.host().raise_sequence(sequence);
+    return {};
+  }
   return file.load_level([&](StateSource& source) -> std::expected<void, StateError> {
     auto read = registry.host().restore(source);
     if (!read) return std::unexpected(std::move(read.error()));
@@ -54,7 +68,7 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
   if (!run) return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), "no run is on"));
   saver.settle();
   const std::vector<EditHistory::Saved> edits = history.all();
-  if (auto read = read_level(); !read) return read;
+  if (auto returned = return_to_level(); !returned) return returned;
   // What is kept is part of the level that is saved below, and not of the run's journal.
   saver.pause_recording();
   tick = run->tick;

@@ -71,6 +71,10 @@ struct WorldOptions {
   /// Limit on the memory of the steps that users can undo and redo. Beyond it, the oldest steps are
   /// dropped. If 0, nothing can be undone.
   std::uint64_t history_bytes = 256u << 20;
+  /// Limit on the memory for copies of what a run has changed. With these copies, stop_playing()
+  /// returns to the level in place. Beyond the limit, or if a manager cannot keep its state
+  /// (Manager::keep), it reads the level from the file instead, which takes longer.
+  std::uint64_t level_bytes_max = 256u << 20;
   DiskLags disk_lags = DiskLags::wait;
   /// Limit on the size of the records that are waiting to be written to disk. Above this limit, the
   /// disk is considered to lag; see DiskLags.

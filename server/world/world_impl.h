@@ -16,6 +16,7 @@
 #include "registry/history/edit_history.h"
 #include "registry/history/run_history.h"
 #include "registry/host.h"
+#include "registry/moments/moments.h"
 #include "schema/hash.h"
 #include "server/world/file/world_file.h"
 #include "server/world/journal/code_identity.h"
@@ -72,6 +73,8 @@ struct World::Impl {
   std::vector<std::function<void()>> acts;     // for the beginning of the next flush
   std::optional<Run> run;
   std::vector<KeepReport> kept;  // by the end of the last run
+  std::optional<Moments> copies;  // of the level, during a run
+  Moment level_moment;
   Pace level_pace;               // pace of the clock to which the end of the run returns
   // Steps of the run, or of the last one, in the file.
   std::optional<RunSteps> run_steps;
@@ -116,8 +119,8 @@ struct World::Impl {
     return static_cast<std::uint64_t>(end(number) - end(number - 1));
   }
   void flush();
-  /// Reads the rows of the level into the registry, whose sequence goes on.
-  std::expected<void, WorldError> read_level();
+  /// Gives the registry the state of the level, except for the sequence.
+  std::expected<void, WorldError> return_to_level();
   std::expected<void, WorldError> play();
   std::expected<void, WorldError> stop_playing();
   std::expected<KeepReport, std::string> keep(const KeepSelection& selection, Sender by);

@@ -116,9 +116,14 @@ struct Played {
 }  // namespace
 
 TEST_CASE("after any number of plays and stops, the level is what it was") {
+  // In place, and from the file.
+  const std::uint64_t level_bytes_max = GENERATE(256u << 20, 0u);
+  CAPTURE(level_bytes_max);
   const Directory directory;
   const std::string path = directory / "w.muster";
-  Played played(path);
+  WorldOptions with = options();
+  with.level_bytes_max = level_bytes_max;
+  Played played(path, with);
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
     const auto level = rows_of(played.world.registry());
