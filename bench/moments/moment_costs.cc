@@ -118,7 +118,7 @@ void measure(std::uint32_t entities, long rounds, bool all_move) {
     for (long i = 0; i < rounds; ++i) plain.time([&] { game.tick(); });
   }
   Game game(entities, all_move);
-  muster::Moments ring(game.registry, std::size_t{256} << 20);
+  muster::Moments ring(game.registry, std::size_t{2} << 30);
   std::vector<muster::Moment> last;
   const auto keep = [&] {
     last.push_back(*ring.keep());
@@ -135,7 +135,8 @@ void measure(std::uint32_t entities, long rounds, bool all_move) {
       game.tick();
     }
     // One tick back and eight forward: what arrives late is put in its place.
-    const muster::Moment then = last[last.size() - 8];
+    last.resize(last.size() - 7);
+    const muster::Moment then = last.back();
     frames.time([&] {
       if (!ring.return_to(then)) std::abort();
       const muster::QuietInputs quiet(game.registry);
