@@ -136,6 +136,8 @@ class Model {
   void deliver(const Message& message, Receipt& receipt);
   void to_targets(const Message& message, const std::vector<Entity>& targets, Receipt& receipt);
   void to_world(const Message& message, Receipt& receipt);
+  /// Takes a pass to its handlers entity by entity, each with its own copy. True if any was called.
+  bool changed_pass(TypeId type, Bytes& payload);
   void builtin(const Message& message, Entity target, Receipt& receipt);
   Refusal builtin_world(const Message& message);
   void tree(const Message& message, Receipt& receipt);
