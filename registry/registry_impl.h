@@ -82,6 +82,8 @@ struct EntityRegistry::Impl {
   /// exchanged. Caches that compare the stamp(), chunk_changes(), structure(), or version() of the
   /// Storage do not have to be cleared, because the exchange has changed these numbers.
   void forget_contents();
+  /// Must be called after the state's limits on cascades were changed.
+  void note_bounds() noexcept;
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h
 };

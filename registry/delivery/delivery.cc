@@ -529,6 +529,7 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
       types_.handlers().enable(Text{enable.name}, enable.enabled);
       return true;
     }
+    case TypeTraits<DropCarried>::id: drop_(); return true;
     case TypeTraits<HandlerRequest>::id: {
       HandlerRequest request;
       std::memcpy(&request, payload, sizeof request);

@@ -155,6 +155,8 @@ class Delivery {
 
   /// Sets the function that locates texts in queued messages.
   void set_waiting(std::function<void(TextMentions&)> waiting) { waiting_ = std::move(waiting); }
+  /// Sets the function that drops what the cascade carries over.
+  void set_drop(std::function<void()> drop) { drop_ = std::move(drop); }
   /// Must be called after archetypes were dropped.
   void forget_plans() { structure_.forget_plans(); }
 
@@ -295,6 +297,7 @@ class Delivery {
   const std::uint64_t& now_ns_;
   Arena& cascade_;
   std::function<void(TextMentions&)> waiting_;
+  std::function<void()> drop_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
   std::uint64_t number_ = 0;  // number of the next message; see messages/causes.h

@@ -115,6 +115,9 @@ Refusal Model::builtin_world(const Message& message) {
         ++covered["timer cancelled"];
         break;
       }
+  } else if (message.type == id_of<muster::DropCarried>) {
+    if (!cascade_.empty()) ++covered["carried messages dropped"];
+    drop_carried(0);
   } else if (message.type == id_of<muster::InternText>) {
     keep_text(message.payload);
   } else if (message.type == id_of<muster::DefineTemplate>) {
