@@ -130,9 +130,9 @@ class RegistryHost : public RegistryReader {
   /// anything. In that case, nothing is delivered, but the call counts as an input.
   ///
   /// The cuts that a sink received (InputSink::on_cut) must be passed to expect_cut() before: those
-  /// with `resumed` 0 before the replay of their input, and the others before the replay of the next
-  /// input. If `timed` is true, the registry's own limit on time applies instead, so the results may
-  /// be different.
+  /// with `resumed` 0 before the replay of their input, and the others before the replay of the
+  /// next input. If `timed` is true, the registry's own limit on time applies instead, so the
+  /// results may be different.
   Receipt replay(const Envelope& recorded, std::span<const std::byte> batch, bool timed = false);
   /// Makes replays end a cascade where time ended it. Passing a cut again has no effect.
   void expect_cut(const CascadeCut& cut);
@@ -140,8 +140,8 @@ class RegistryHost : public RegistryReader {
   /// RegistryOptions::cascade_ns_max. Until the first call, each run of a cascade may take that
   /// time. Intended for hosts that make several calls for one tick.
   void begin_turn() noexcept;
-  /// Sets the state's limits on cascades and on what they carry over. The change is not an input, so
-  /// a host that records inputs must begin again with a new checkpoint.
+  /// Sets the state's limits on cascades and on what they carry over. The change is not an input,
+  /// so a host that records inputs must begin again with a new checkpoint.
   void set_bounds(const CascadeBounds& bounds) noexcept;
   /// Sets the counters to the values recorded at this point, which also count messages that were
   /// not recorded themselves. Intended for replays.

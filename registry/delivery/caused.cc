@@ -103,7 +103,7 @@ void Inputs::expect_cut(const CascadeCut& cut) {
 }
 
 bool Inputs::is_ahead(const BatchView& batch) const noexcept {
-  return !core_.state.cascade.empty() && goes_ahead(batch);
+  return carries_ && core_.state.resumed == 0 && goes_ahead(batch);
 }
 
 Inputs::Run Inputs::begin_run(std::uint32_t resumed) {
@@ -182,7 +182,7 @@ bool Inputs::deliver_caused(std::uint32_t resumed) {
   if (run.timed && in_turn_) turn_left_ns_ -= std::min(turn_left_ns_, steady_ns() - run.begin_ns);
   if (cascade.empty()) {
     release_burst(cascade);
-    said_cut_ = said_drop_ = false;
+    carries_ = said_cut_ = said_drop_ = false;
     return true;
   }
   end_cut_run(run, messages_max - left, left == 0 ? CutBy::messages : bytes_left == 0 ? CutBy::bytes : CutBy::time);
@@ -191,6 +191,7 @@ bool Inputs::deliver_caused(std::uint32_t resumed) {
 
 void Inputs::end_cut_run(Run& run, std::uint64_t done, CutBy by) {
   Arena& cascade = core_.state.cascade;
+  carries_ = true;
   hold_bound();
   cascade.seal();  // carried batches are never extended, so that loaded batches are identical
   ++core_.state.counters.carried;

@@ -41,7 +41,8 @@ struct OwnCopies {
     std::size_t chunks;  // number of chunks below the depths that have been visited
   };
   std::vector<Left> left;
-  std::vector<std::byte> world, entity;  // the message for handlers without components, and one copy
+  std::vector<std::byte> world;   // the message for handlers without components
+  std::vector<std::byte> entity;  // the copy of one entity
 
   // Used if a handler without components separates two stretches: by the index of an id, the number
   // of the entity's copy in `kept`, plus one; or 0 if it has none; or `ended`.

@@ -42,9 +42,9 @@ struct Envelope {
   std::uint64_t next_timer = 0;
 };
 
-/// A cascade that was cut short because its time was over (RegistryOptions::cascade_ns_max), and how
-/// far it had come. The other limits on a cascade are not reported, because a replay applies them
-/// itself.
+/// A cascade that was cut short because its time was over (RegistryOptions::cascade_ns_max), and
+/// how far it had come. The other limits on a cascade are not reported, because a replay applies
+/// them itself.
 struct CascadeCut {
   std::uint64_t sequence = 0;  ///< the input that caused the messages, or that preceded them
   std::uint32_t resumed = 0;   ///< 0, or number of the resumption after that input: 1, 2, and so on

@@ -353,7 +353,7 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
     };
     switch (recorded.kind) {
       case InputKind::push: {
-        const bool ahead = !bytes.empty() && is_ahead(batch);
+        const bool ahead = !bytes.empty() && recorded.resumed == 0 && is_ahead(batch);
         live_again();
         receipt.cut_short = !end_call(ahead);
         break;

@@ -64,7 +64,10 @@ class Inputs {
         options_(options),
         bound_(parts.core.state, parts.structure) {
     delivery_.set_waiting([this](TextMentions& texts) { find_waiting(texts); });
-    delivery_.set_drop([this] { bound_.drop(in_cascade_); });
+    delivery_.set_drop([this] {
+      bound_.drop(in_cascade_);
+      carries_ = carries_ && !core_.state.cascade.empty();
+    });
   }
 
   // --- entry points ---
@@ -135,6 +138,7 @@ class Inputs {
   void forget_waiting() noexcept {
     bound_.forget();
     runs_ = 0;
+    carries_ = !core_.state.cascade.empty();
   }
   /// Takes back the ids issued since `before`, because the input for which they were issued does
   /// not take place.
@@ -186,7 +190,8 @@ class Inputs {
   void settle(const Envelope& envelope, const Receipt& receipt);
   /// Delivers carried messages, unless `ahead` is true, and then posted ones.
   Receipt deliver_waiting(bool ahead = false);
-  /// True if the push of this batch must not wait for a carried cascade, and there is one.
+  /// True if the push of this batch must not wait for a carried cascade, and there is one. A replay
+  /// decides the same, because a push that does not wait has no resumption before it.
   bool is_ahead(const BatchView& batch) const noexcept;
   /// Delivers all posted messages, with one input per batch. There must be at least one.
   Receipt deliver_posts();
@@ -232,9 +237,12 @@ class Inputs {
   Inbox inbox_;
   Observer* observer_ = nullptr;
   PushedSink* pushed_sink_ = nullptr;
-  bool attended_ = false;                      // true if an observer or a pushed sink sees batches of the cascade
-  bool in_cascade_ = false;                    // true while a message of the cascade is delivered
-  bool replaying_ = false;                     // true if recorded cuts take the place of the limit on time
+  // True if an observer or a pushed sink sees batches of the cascade.
+  bool attended_ = false;
+  bool in_cascade_ = false;  // true while a message of the cascade is delivered
+  // True if recorded cuts take the place of the limit on time.
+  bool replaying_ = false;
+  bool carries_ = false;                       // true if the last call left messages in the cascade
   bool in_turn_ = false;                       // true after begin_turn()
   bool said_cut_ = false, said_drop_ = false;  // since the cascade was last empty
   std::uint64_t said_cut_ns_ = 0, said_drop_ns_ = 0;

@@ -64,10 +64,10 @@ struct RegistryOptions {
   std::size_t segment_bytes = Arena::segment_bytes_default;
   /// Receives a sentence about a probable mistake, during the call that detects it. flush() and
   /// advance() report unknown names in the options of handlers. Any call that delivers messages
-  /// reports a cascade that is cut short, and messages that are dropped, each once until all messages
-  /// have been delivered, and at most once a second. The function must not throw or use
-  /// the registry. If it is null, the sentence is written to standard error, prefixed with
-  /// "muster: ".
+  /// reports a cascade that is cut short, and messages that are dropped, each once until all
+  /// messages have been delivered, and at most once a second. The function must not throw or use
+  /// the registry. If it is null, the sentence is written to standard error, prefixed with "muster:
+  /// ".
   std::function<void(const std::string&)> on_warning = {};
   /// Passes a sentence to on_warning, or prints it to standard error.
   void warn(const std::string& sentence) const;

@@ -120,17 +120,9 @@ class StateReader {
     CascadeBounds& own = s_.bounds;
     const CascadeBounds saved{row_.cascade_messages_max, row_.cascade_bytes_max, row_.carried_messages_max,
                               row_.carried_bytes_max};
-    if (!expect(saved.carried_messages_max > 0 && saved.carried_bytes_max > 0,
-                "the limits on what is carried over are 0"))
-      return;
-    if (parts_.insist_on_bounds && (own.messages_max != saved.messages_max || own.bytes_max != saved.bytes_max))
-      return fail("saved with cascades of at most " + std::to_string(saved.messages_max) + " messages and " +
-                  std::to_string(saved.bytes_max) + " bytes; the host requires " + std::to_string(own.messages_max) +
-                  " and " + std::to_string(own.bytes_max));
-    if (parts_.insist_on_bounds && own != saved)
-      return fail("saved with at most " + std::to_string(saved.carried_messages_max) + " messages and " +
-                  std::to_string(saved.carried_bytes_max) + " bytes carried over; the host requires " +
-                  std::to_string(own.carried_messages_max) + " and " + std::to_string(own.carried_bytes_max));
+    if (saved.carried_messages_max == 0 || saved.carried_bytes_max == 0)
+      return fail("the limits on what is carried over are 0");
+    if (parts_.insist_on_bounds && own != saved) return fail(other_bounds(saved, own));
     own = saved;
   }
   void schema(const StateKey&, std::span<const std::byte> bytes) {

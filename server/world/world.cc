@@ -193,8 +193,18 @@ struct World::Impl {
     const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
     return static_cast<std::uint64_t>(end(number) - end(number - 1));
   }
+  /// Sets the limits that the options demand. Returns true if the state had others.
+  bool set_bounds() {
+    CascadeBounds bounds = registry.host().bounds();
+    if (options.carried_messages_max != 0) bounds.carried_messages_max = options.carried_messages_max;
+    if (options.carried_bytes_max != 0) bounds.carried_bytes_max = options.carried_bytes_max;
+    if (bounds == registry.host().bounds()) return false;
+    registry.host().set_bounds(bounds);
+    return true;
+  }
   void flush() {
     saver.look();
+    registry.host().begin_turn();
     // The grants are not returned while loading, because sinks must see the resulting inputs, and
     // the host adds its sinks only after the world has been opened.
     for (const auto& [first, count] : std::exchange(left_grants, {})) registry.host().return_grant(first, count);
@@ -208,6 +218,7 @@ struct World::Impl {
     const bool was_new = !saver.is_saving() && file.is_new();
     saver.write_due(Clock::now());
     if (was_new) begin_marking();
+    if (options.registry.cascade_ns_max != 0 && registry.host().carries() && stands.empty()) wake->signal();
   }
   /// Performs a flush. Returns false if the inbox was taken for the last time.
   bool flush_and_go_on() {
@@ -280,6 +291,7 @@ World::World(std::string path, const Install& install, WorldOptions options, std
            newer_rescued(impl_->file.real_path(), impl_->file.meta().world, impl_->registry.sequence()))
         warn(sentence);
   }
+  if (impl_->file.is_new()) impl_->set_bounds();
   if (impl_->stands.empty()) impl_->saver.opened();
   impl_->registry.host().inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
 }
@@ -458,7 +470,7 @@ void World::Impl::recover() {
   left_grants = registry.host().left_grants();
   registry.host().set_edit_log(&history);
   // Later inputs are recorded relative to this state, using the current types and with a history.
-  if (!recovery.exact() ||
+  if (set_bounds() || !recovery.exact() ||
       (options.durability != Durability::checkpoint && (journal.types_differ() || file.is_older())))
     if (auto report = saver.save(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();

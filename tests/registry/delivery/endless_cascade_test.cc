@@ -1,4 +1,5 @@
-// Cascades without end: what waits is bounded, time cuts them so that a replay equals, and they can be stopped.
+// Cascades without end: what waits is bounded, time cuts them so that a replay has the same result,
+// and they can be stopped.
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -7,8 +8,8 @@
 #include "registry/entity_registry.h"
 #include "registry/host.h"
 #include "registry/state/state.h"
-#include "tests/registry/game.h"
 #include "tests/model/state_rows.h"
+#include "tests/registry/game.h"
 
 namespace endless_cascade_test {
 
@@ -38,16 +39,15 @@ struct Journal final : InputSink {
 struct Doubling {
   explicit Doubling(RegistryOptions options) : registry(quiet(std::move(options))) {
     registry.host().add_sink(journal);
-    handlers.add(registry.subscribe(
-        "double", [](const game::Ping& ping, game::Health& health, Entity self, Outbox& out) {
+    handlers.add(
+        registry.subscribe("double", [](const game::Ping& ping, game::Health& health, Entity self, Outbox& out) {
           health.value += static_cast<float>(ping.hops % 7);
           out.post(self, game::Ping{.hops = ping.hops * 2 + 1});
           if (ping.hops % 3 == 0) out.post(self, game::Heal{.amount = 1});
           out.post(self, game::Ping{.hops = ping.hops * 2 + 2});
         }));
-    handlers.add(registry.subscribe("heal", [](const game::Heal& heal, game::Health& health) {
-      health.value = health.value / 2 + heal.amount;
-    }));
+    handlers.add(registry.subscribe(
+        "heal", [](const game::Heal& heal, game::Health& health) { health.value = health.value / 2 + heal.amount; }));
   }
   ~Doubling() { registry.host().remove_sink(journal); }
   Doubling(const Doubling&) = delete;
@@ -138,9 +138,8 @@ TEST_CASE("the newest messages are dropped if more wait than the bound allows, a
       {.carried_messages_max = 4, .on_warning = [&](const std::string& sentence) { said.push_back(sentence); }});
   const Entity orc = registry.create("orc", game::Health{});
   Handlers handlers;
-  handlers.add(registry.subscribe("ping", [&](const game::Ping& p, const game::Health&) {
-    log += std::to_string(p.hops) + " ";
-  }));
+  handlers.add(registry.subscribe(
+      "ping", [&](const game::Ping& p, const game::Health&) { log += std::to_string(p.hops) + " "; }));
   handlers.add(registry.subscribe("heal", [&](const game::Heal&, const game::Health&, Entity self, Outbox& out) {
     for (std::uint32_t i = 0; i < 3; ++i) out.post(self, game::Ping{.hops = i});
     out.post(self, game::Damage{});
@@ -175,8 +174,8 @@ TEST_CASE("ids that dropped messages would have created are given back, and requ
   std::vector<Entity> made;
   int late = 0;
   Handlers handlers;
-  handlers.add(registry.subscribe(
-      "spawn", [&](const game::Spawn& spawn, const game::Health&, Spawner& spawner, Outbox& out) {
+  handlers.add(
+      registry.subscribe("spawn", [&](const game::Spawn& spawn, const game::Health&, Spawner& spawner, Outbox& out) {
         for (std::uint32_t i = 0; i < spawn.children; ++i) made.push_back(spawner.create(game::Health{.value = 1}));
         handlers.add(out.subscribe("late", [&](const game::Heal&, const game::Health&) { ++late; }));
       }));
