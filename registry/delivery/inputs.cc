@@ -330,7 +330,8 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
     };
     const Replaying replaying{replaying_};
     replaying_ = !timed;
-    for (std::uint32_t i = 0; i < recorded.resumed && !core_.state.cascade.empty(); ++i) resume();
+    // A loaded state may already have been resumed after its last input.
+    while (core_.state.resumed < recorded.resumed && !core_.state.cascade.empty()) resume();
     const BatchView batch(bytes);
     Receipt receipt;
     const auto live_again = [&] {

@@ -302,7 +302,7 @@ Receipt Inputs::push(Finish finish, bool waited) {
   };
   const Emptied emptied{core_.pushing};
   return inside("push", [&] {
-    const bool ahead = !waited && !core_.pushing.empty() && is_ahead(core_.pushing.front());
+    const bool ahead = carries_ && !waited && !core_.pushing.empty() && is_ahead(core_.pushing.front());
     if (!waited) deliver_waiting(ahead);
     finish(core_.pushing);
     Receipt receipt = live(InputKind::push, core_.pushing.front());

@@ -62,6 +62,7 @@ class StateReader {
     s_.sequence = row_.sequence;
     s_.now_ns = row_.now_ns;
     s_.next_timer = row_.next_timer;
+    s_.resumed = static_cast<std::uint32_t>(row_.resumed);
     s_.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken, row_.dropped};
     report_.converted = saved_.changes();
     return std::move(report_);
@@ -114,14 +115,13 @@ class StateReader {
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// Restores the limits with which the state was saved, because they determine which messages a
-  /// cascade carries over.
+  /// Restores the limits with which the state was saved, because they affect later states.
   void bounds() {
     CascadeBounds& own = s_.bounds;
     const CascadeBounds saved{row_.cascade_messages_max, row_.cascade_bytes_max, row_.carried_messages_max,
                               row_.carried_bytes_max};
-    if (saved.carried_messages_max == 0 || saved.carried_bytes_max == 0)
-      return fail("the limits on what is carried over are 0");
+    if (saved.carried_messages_max == 0 || saved.carried_bytes_max == 0 || row_.resumed > ~0u)
+      return fail("the limits on what is carried over are out of range");
     if (parts_.insist_on_bounds && own != saved) return fail(other_bounds(saved, own));
     own = saved;
   }

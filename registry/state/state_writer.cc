@@ -55,7 +55,8 @@ class StateWriter {
                           .cascade_bytes_max = r_.state.bounds.bytes_max,
                           .carried_messages_max = r_.state.bounds.carried_messages_max,
                           .carried_bytes_max = r_.state.bounds.carried_bytes_max,
-                          .dropped = c.dropped};
+                          .dropped = c.dropped,
+                          .resumed = r_.state.resumed};
     always(StateSection::registry, 0, bytes_of(row).first(row.bytes()));
     std::uint64_t ordinal = 0;
     for (const auto& schema : r_.types.table().schemas())
