@@ -147,6 +147,7 @@ void CascadeBound::drop(bool delivering) {
   });
   cascade.keep(kept, end);
   if (!delivering) state_.cursor = {};
+  cascade.trim();
   append_requests();
   structure_.give_up_reserved(made_);
   made_.clear();

@@ -40,7 +40,8 @@ class CascadeBound {
     const CascadeBounds& most = state_.bounds;
     // No message takes less than 8 bytes.
     if (state_.cascade.capacity() <= std::min(most.carried_bytes_max, most.carried_messages_max * 8)) [[likely]] {
-      forget();
+      if (counted_ != 0) [[unlikely]]
+        forget();
       return 0;
     }
     return hold_large();

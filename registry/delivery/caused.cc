@@ -106,8 +106,8 @@ bool Inputs::is_ahead(const BatchView& batch) const noexcept {
   return carries_ && core_.state.resumed == 0 && goes_ahead(batch);
 }
 
-Inputs::Run Inputs::begin_run(std::uint32_t resumed) {
-  Run run{.cut = {.sequence = core_.state.sequence, .resumed = resumed}};
+void Inputs::begin_run(Run& run, std::uint32_t resumed) {
+  run.cut = {.sequence = core_.state.sequence, .resumed = resumed};
   if (resumed == 0) {
     if (runs_of_ != run.cut.sequence) runs_ = 0;
     runs_of_ = run.cut.sequence;
@@ -122,7 +122,6 @@ Inputs::Run Inputs::begin_run(std::uint32_t resumed) {
     run.left_ns = in_turn_ ? turn_left_ns_ : options_.cascade_ns_max;
     run.timed = true;
   }
-  return run;
 }
 
 std::uint64_t Inputs::next_pause(Run& run, std::uint64_t done) {
@@ -145,8 +144,15 @@ bool Inputs::deliver_caused(std::uint32_t resumed) {
   Arena& cascade = core_.state.cascade;
   const std::uint64_t messages_max = core_.state.bounds.messages_max;
   std::uint64_t left = messages_max, bytes_left = core_.state.bounds.bytes_max;
-  Run run = begin_run(resumed);
-  std::uint64_t pause = next_pause(run, 0);
+  Run run;
+  std::uint64_t pause = hold_every;
+  if (replaying_ || options_.cascade_ns_max != 0) [[unlikely]] {
+    begin_run(run, resumed);
+    pause = next_pause(run, 0);
+  } else {
+    hold_bound();
+  }
+  in_cascade_ = true;
   while (!cascade.empty() && left > 0 && bytes_left > 0 && pause > 0) {
     const BatchView batch = cascade.front();
     Receipt receipt;
@@ -156,9 +162,7 @@ bool Inputs::deliver_caused(std::uint32_t resumed) {
     // The smallest number of messages that use up the remaining bytes. The place where the delivery
     // stops thus depends only on the messages.
     const std::uint64_t fit = batch.header().payload_bytes ? 1 + (bytes_left - 1) / batch.header().payload_bytes : 1;
-    in_cascade_ = true;
-    const bool done = delivery_.deliver(batch, cursor_, std::min({left, fit, pause}), receipt);
-    in_cascade_ = false;
+    const bool done = delivery_.deliver(batch, cursor_, std::min(std::min(left, fit), pause), receipt);
     const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;
     left -= std::min(left, delivered);
     pause -= std::min(pause, delivered);
@@ -179,6 +183,7 @@ bool Inputs::deliver_caused(std::uint32_t resumed) {
     if (pause == 0) [[unlikely]]
       pause = next_pause(run, messages_max - left);
   }
+  in_cascade_ = false;
   if (run.timed && in_turn_) turn_left_ns_ -= std::min(turn_left_ns_, steady_ns() - run.begin_ns);
   if (cascade.empty()) {
     release_burst(cascade);
@@ -209,9 +214,7 @@ void Inputs::end_cut_run(Run& run, std::uint64_t done, CutBy by) {
   }
 }
 
-void Inputs::hold_bound() {
-  if (bound_.hold() == 0) [[likely]]
-    return;
+void Inputs::warn_of_drop() {
   if (!replaying_ && may_say(said_drop_, said_drop_ns_))
     options_.warn(drop_sentence(core_.state.bounds, core_.types.handlers(), bound_.first_dropped()));
 }

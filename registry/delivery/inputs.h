@@ -212,14 +212,18 @@ class Inputs {
     std::uint64_t begin_ns = 0, left_ns = 0;
     bool timed = false, timed_out = false;
   };
-  Run begin_run(std::uint32_t resumed);
+  void begin_run(Run& run, std::uint32_t resumed);
   /// Returns the number of messages to deliver before the next call, or 0 if the run ends here,
   /// after `done` messages.
   std::uint64_t next_pause(Run& run, std::uint64_t done);
   /// Carries over the rest of a cascade.
   void end_cut_run(Run& run, std::uint64_t done, CutBy by);
   /// Drops the newest messages if too many wait.
-  void hold_bound();
+  void hold_bound() {
+    if (bound_.hold() != 0) [[unlikely]]
+      warn_of_drop();
+  }
+  void warn_of_drop();
   /// True if a sentence was not said in this burst yet, nor in the last second.
   static bool may_say(bool& said, std::uint64_t& said_ns) noexcept;
   /// Returns the current time if batches are observed. Called before a batch is delivered.

@@ -113,6 +113,17 @@ TEST_CASE("what a cut cascade carries over is dropped by a message that does not
   check_replay(game, {.cascade_messages_max = 100});
 }
 
+TEST_CASE("the memory of messages that are dropped is given back at once") {
+  Doubling game({.cascade_messages_max = 300'000});
+  EntityRegistry& r = game.registry;
+  const Entity orc = r.create("orc", game::Health{});
+  const std::size_t before = r.host().memory_waiting();
+  r.push(orc, game::Ping{});
+  CHECK(r.host().memory_waiting() > before + (4u << 20));
+  r.push(DropCarried{});
+  CHECK(r.host().memory_waiting() <= before + Arena::segment_bytes_default);
+}
+
 TEST_CASE("a handler that drops what is carried over drops what waits behind its own message") {
   EntityRegistry registry;
   std::string log;

@@ -25,6 +25,7 @@ std::string named(const JournalRecord& record) {
     case JournalRecord::Kind::tick: return "tick " + std::to_string(record.tick) + " after " + sequence;
     case JournalRecord::Kind::schema: return "schema after " + sequence;
     case JournalRecord::Kind::counters: return "counters after " + sequence;
+    case JournalRecord::Kind::cut: return "cut after " + sequence;
     case JournalRecord::Kind::input: break;
   }
   return "input " + sequence;
