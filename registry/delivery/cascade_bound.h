@@ -3,7 +3,7 @@
 // wait than the bound allows, the newest are dropped.
 //
 // The bound affects the state. Inputs therefore applies it at places that depend only on messages:
-// at the beginning and the end of each run of a cascade, and after every 1024 messages of it.
+// at the beginning and the end of each run of a cascade, and after every 8192 messages of it.
 #pragma once
 
 #include <algorithm>

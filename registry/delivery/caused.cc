@@ -33,7 +33,7 @@ Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint6
   return chain;
 }
 
-constexpr std::uint64_t hold_every = 1024;  // see CascadeBound
+constexpr std::uint64_t hold_every = 8192;  // see CascadeBound
 std::string name_of(const MessageRoute* route) { return route ? route->type->name : std::string("a message"); }
 
 /// Returns a sentence that names the option limiting the cascade, the first pending message, and

@@ -36,14 +36,14 @@ struct RegistryOptions {
   // Limits on the messages that wait in a cascade, over any number of inputs, by number and by
   // payload bytes. Each is at least 1. If more messages wait, the newest are dropped, and counted
   // in RegistryCounters::dropped. The limits are applied before and after the messages of a cascade
-  // are delivered, and after every 1024 of them, so the queue also holds what the handlers of 1024
+  // are delivered, and after every 8192 of them, so the queue also holds what the handlers of 8192
   // messages, or of one pass, post. They are saved like the limits above.
   std::uint64_t carried_messages_max = CascadeBounds{}.carried_messages_max;
   std::uint64_t carried_bytes_max = CascadeBounds{}.carried_bytes_max;
   /// Limit on the time that cascades take, in ns; 0 means none. It holds for each call, or from one
   /// RegistryHost::begin_turn to the next. When the time is over, the rest of a cascade is carried
   /// over, and InputSink::on_cut receives the number of messages delivered, with which a replay has
-  /// the same results. The limit is checked after every 1024 messages or about every millisecond,
+  /// the same results. The limit is checked after every 8192 messages or about every millisecond,
   /// whichever is first; a handler is never interrupted.
   std::uint64_t cascade_ns_max = 0;
   /// If true, a state that was saved with different limits is not loaded, and the error names both

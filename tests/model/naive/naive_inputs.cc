@@ -111,7 +111,7 @@ bool Model::deliver_cascade() {
     drop_carried(carried_messages_max_);
   };
   for (std::uint64_t done = 0; !cascade_.empty() && left > 0; ++done) {
-    if (done % 1024 == 0) hold();
+    if (done % 8192 == 0) hold();
     const Message message = std::move(cascade_.front());
     cascade_.pop_front();
     Receipt receipt;
