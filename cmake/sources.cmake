@@ -54,7 +54,8 @@ set(muster_registry_sources
   registry/apply/tree_rows.cc
   registry/arithmetic.cc
   registry/delivery/branches.cc
-  registry/delivery/cut_cascade.cc
+  registry/delivery/cascade_bound.cc
+  registry/delivery/caused.cc
   registry/delivery/delivery.cc
   registry/delivery/inbox.cc
   registry/delivery/inputs.cc

@@ -152,6 +152,42 @@ class Arena final : public BatchWriter {
     behind.at = at;
     return behind;
   }
+  /// Calls f(BatchView) for the queued batches after `after`, or for all batches if `after` is the
+  /// default, until f returns false. Leaves out the open batch, which is not sealed. Returns the
+  /// position after the last batch for which f returned true. `after` must have been returned by
+  /// visit_sealed(), and the batch before it must still be queued.
+  template <class F>
+  Place visit_sealed(const Place& after, F&& f) const {
+    Place behind = after;
+    Segment* segment = after.segment != nullptr ? after.segment : head_;
+    std::byte* at = after.segment != nullptr ? after.at : read_;
+    while (segment != nullptr) {
+      const std::byte* const end = segment != tail_ ? segment->end : open_ != nullptr ? open_ : write_;
+      while (at < end) {
+        const BatchView batch(at);
+        if (!f(batch)) return behind;
+        at += batch.header().bytes;
+        behind.segment = segment;
+        behind.at = at;
+      }
+      segment = segment->next;
+      if (segment != nullptr) at = segment->begin();
+    }
+    return behind;
+  }
+  /// Returns the open batch as it is now. Requires last_is_open(). Valid until the next append.
+  BatchView open_batch() const noexcept {
+    finish_header();
+    return BatchView(open_);
+  }
+  /// Removes the batches after the oldest `kept` ones. `end` is the position after those, as
+  /// returned by visit_sealed(). No batch may be open.
+  void keep(std::size_t kept, const Place& end) noexcept {
+    Mark mark;
+    mark.end = end;
+    mark.batches = kept;
+    cut(mark);
+  }
   /// Pops the oldest `count` batches. `end` is the position after the last of them, as returned by
   /// visit(). No batch may have been popped since the call to visit(), and no batch may be open.
   void drop(std::size_t count, Place end) noexcept;

@@ -119,7 +119,8 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   // Each push first delivers posted messages, then its own message, and then everything that its
   // handlers post. Errors are not reported. The receipt counts how many targets of this message
   // were handled, unhandled (alive, but without a handler), dead, or refused. It also contains the
-  // first refusal and states whether the cascade was cut short.
+  // first refusal and states whether the cascade was cut short. EnableHandler, InternText and
+  // DropCarried do not wait for messages that a cut cascade carries over.
 
   /// Sends a message to a single entity.
   template <MessageType M>
@@ -127,7 +128,9 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   /// Sends a single payload to several entities. An empty span is not an input.
   template <MessageType M>
   Receipt push(std::span<const Entity> targets, const M& message);
-  /// Sends a message to every matching entity, as a pass.
+  /// Sends a message to every matching entity, as a pass: handler by handler, each for all entities
+  /// in the order of rows. If a handler takes M& or returns a Verdict, the pass goes entity by
+  /// entity instead: each entity gets a copy of the message, which its handlers receive in order.
   template <MessageType M>
   Receipt push(const M& message);
   /// Sends a message to those parts of an entity's lineage that `parts` (a mask of SubtreeParts)

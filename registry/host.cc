@@ -117,7 +117,14 @@ void RegistryHost::post_batch(std::span<const std::byte> batches) {
   });
 }
 
-Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte> batch) {
+void RegistryHost::expect_cut(const CascadeCut& cut) { registry_.impl_->inputs.expect_cut(cut); }
+void RegistryHost::begin_turn() noexcept { registry_.impl_->inputs.begin_turn(); }
+void RegistryHost::set_bounds(const CascadeBounds& bounds) noexcept {
+  registry_.core_.state.bounds = bounds;
+  registry_.impl_->note_bounds();
+}
+
+Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte> batch, bool timed) {
   registry_.check_outside();
   require(recorded.sequence == registry_.core_.state.sequence + 1,
           "RegistryHost::replay: not the input that comes next");
@@ -127,7 +134,7 @@ Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte
     registry_.core_.state.input.seal();
     registry_.core_.state.input.pop_front();
   }
-  return registry_.impl_->inputs.replay(recorded, batch);
+  return registry_.impl_->inputs.replay(recorded, batch, timed);
 }
 
 Inbox& RegistryHost::inbox() noexcept { return registry_.impl_->inputs.inbox(); }

@@ -35,6 +35,12 @@ class RegistryReader {
   /// True if nothing has been created, pushed, posted, or loaded yet.
   bool is_new() const noexcept;
   const RegistryCounters& counters() const noexcept { return read_.core_.state.counters; }
+  /// Returns the limits of the current state on cascades.
+  const CascadeBounds& bounds() const noexcept { return read_.core_.state.bounds; }
+  /// Returns the number of bytes of the messages that a cut cascade carries over.
+  std::size_t carried_bytes() const noexcept { return read_.core_.state.cascade.bytes(); }
+  /// True if a cut cascade carries messages over.
+  bool carries() const noexcept { return !read_.core_.state.cascade.empty(); }
   /// Returns the pending timers. Valid until the next push, flush, or advance.
   const Timers& timers() const noexcept { return read_.core_.state.timers; }
   /// Returns the number that the next timer will receive.
@@ -127,7 +133,21 @@ class RegistryHost : public RegistryReader {
   /// to this registry. Batches in this registry's lanes wait for a flush(). If `batch` is empty for
   /// a push, post, or lane batch, the input was not recorded because its handlers could not change
   /// anything. In that case, nothing is delivered, but the call counts as an input.
-  Receipt replay(const Envelope& recorded, std::span<const std::byte> batch);
+  ///
+  /// The cuts that a sink received (InputSink::on_cut) must be passed to expect_cut() before: those
+  /// with `resumed` 0 before the replay of their input, and the others before the replay of the
+  /// next input. If `timed` is true, the registry's own limit on time applies instead, so the
+  /// results may be different.
+  Receipt replay(const Envelope& recorded, std::span<const std::byte> batch, bool timed = false);
+  /// Makes replays end a cascade where time ended it. Passing a cut again has no effect.
+  void expect_cut(const CascadeCut& cut);
+  /// Begins a turn: from now until the next call, all cascades together may take
+  /// RegistryOptions::cascade_ns_max. Until the first call, each run of a cascade may take that
+  /// time. Intended for hosts that make several calls for one tick.
+  void begin_turn() noexcept;
+  /// Sets the state's limits on cascades and on what they carry over. The change is not an input,
+  /// so a host that records inputs must begin again with a new checkpoint.
+  void set_bounds(const CascadeBounds& bounds) noexcept;
   /// Sets the counters to the values recorded at this point, which also count messages that were
   /// not recorded themselves. Intended for replays.
   void set_counters(const RegistryCounters& recorded) noexcept;

@@ -91,6 +91,8 @@ struct EntityRegistry::Impl {
   /// changed these numbers.
   void forget_contents(Archetypes archetypes = Archetypes::others);
   std::uint64_t swaps = 0;  // how often that was done
+  /// Must be called after the state's limits on cascades were changed.
+  void note_bounds() noexcept;
   std::map<TypeId, std::function<void(void*, Entity)>> restorers;
   std::map<TypeId, void (*)(const OldValue&, void*)> conversions;  // registry/state/conversion.h
 };

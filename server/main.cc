@@ -64,6 +64,9 @@ struct Arguments {
   std::uint32_t workers = 1;
   std::uint64_t skip = 0;
   double watchdog_s = 5;
+  double cascade_ms = 100;
+  std::uint64_t carried_messages = 0;
+  std::uint32_t carried_mib = 0;
   bool make_new = false, must_exist = false, quiet = false;
 };
 
@@ -220,6 +223,9 @@ struct Served {
       options.skip = again ? 0 : arguments.skip;
       options.level = !again && arguments.level;
       options.watchdog = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.watchdog_s * 1e9));
+      options.registry.cascade_ns_max = static_cast<std::uint64_t>(arguments.cascade_ms * 1e6);
+      options.carried_messages_max = arguments.carried_messages;
+      options.carried_bytes_max = std::uint64_t{arguments.carried_mib} << 20;
       options.on_warning = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
       options.on_failure = [](const std::string& what) { spdlog::error("{}", what); };
       options.on_hang = options.on_warning;
@@ -461,6 +467,18 @@ int main(int argc, char** argv) {
                  "seconds after which a handler that does not return is reported; 0: never")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
+  app.add_option("--cascade-time", arguments.cascade_ms,
+                 "limit in ms on the messages that handlers post to each other, for each tick: what is left is carried "
+                 "over to the next one; 0: no limit")
+      ->check(CLI::Range(0.0, 60'000.0))
+      ->capture_default_str();
+  app.add_option("--carried-messages", arguments.carried_messages,
+                 "limit on the messages carried over: beyond it, the newest are dropped; saved with the world, and "
+                 "10000000 in a new one")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
+  app.add_option("--carried-max", arguments.carried_mib,
+                 "limit in MiB on the bytes of the messages carried over, like --carried-messages; 256 in a new world")
+      ->check(CLI::Range(1u, 1u << 20));
   app.add_option("--skip", arguments.skip,
                  "number of an input to skip, before which the world is stopped because its process died there "
                  "repeatedly; the world is saved without it, and continues")

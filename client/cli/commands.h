@@ -49,6 +49,16 @@ void handlers(const Common& common);
 /// handler, prints how it is split across threads.
 void why_apart(const Common& common, const std::string& first, const std::string& second);
 
+// --- handler_switch.cc
+
+struct HandlerSwitch {
+  std::string what;  ///< "on" or "off"
+  std::string name;
+};
+void switch_handler(const Common& common, const HandlerSwitch& order);
+/// Drops the messages that a cut cascade carries over.
+void drop_carried(const Common& common);
+
 // --- sessions.cc
 
 /// Prints the connected sessions.

@@ -390,6 +390,17 @@ int main(int argc, char** argv) {
                        "Number of ticks to step (default: 1), or the speed factor (0.01 to 100)");
       },
       [&] { muster::cli::clock(common, clock_); });
+  HandlerSwitch switch_;
+  command(
+      "handler", "Switch a handler off or on: muster handler off game.echo",
+      [&](CLI::App& sub) {
+        durable_option(sub);
+        sub.add_option("WHAT", switch_.what, "off or on")->required()->check(CLI::IsMember({"off", "on"}));
+        sub.add_option("NAME", switch_.name, "Name of the handler, as `muster handlers` shows it")->required();
+      },
+      [&] { switch_handler(common, switch_); });
+  command("drop-carried", "Drop the messages that handlers have posted and that a cut cascade carries over",
+          durable_option, [&] { drop_carried(common); });
   TokenOrder token_;
   command(
       "token", "List, add or revoke users with tokens: muster token create ann --role edit",

@@ -35,6 +35,8 @@ struct RegistryCounters {
   std::uint64_t carried = 0;    ///< number of times that a cascade was cut short
   std::uint64_t overtaken = 0;  ///< number of new inputs that were delivered before carried
                                 ///< messages
+  std::uint64_t dropped = 0;    ///< number of carried messages that were dropped, because too many
+                                ///< waited or by a DropCarried message
 
   /// Adds the results of delivered messages.
   void add(const Receipt& receipt) noexcept {
@@ -46,10 +48,14 @@ struct RegistryCounters {
 };
 
 /// Limits on the number and the total payload size of the messages that the handlers of one input
-/// may push. Messages beyond a limit are carried over to the next input.
+/// may push, and of those that may wait. Messages beyond a limit of the first kind are carried over
+/// to the next input. If more messages wait than the others allow, the newest are dropped.
 struct CascadeBounds {
   std::uint64_t messages_max = 10'000'000;
   std::uint64_t bytes_max = 128u << 20;
+  std::uint64_t carried_messages_max = 10'000'000;
+  std::uint64_t carried_bytes_max = 256u << 20;
+  friend bool operator==(const CascadeBounds&, const CascadeBounds&) = default;
 };
 
 /// Records how much of a batch has been delivered. Needed because limits count messages rather than

@@ -6,7 +6,8 @@
 //   change messages then work on a copy of the run. Otherwise, messages are delivered one at a
 //   time.
 // - If there are several targets (a span, a subtree, a pass), handlers run one after another, each
-//   for all targets in order.
+//   for all targets in order. A pass whose message a handler changes or consumes goes entity by
+//   entity instead (registry/delivery/world_delivery.cc).
 // - Handlers of a structure message run after the message was applied, except that handlers of
 //   Destroy run before, for each entity to be destroyed. Added, Removed, and Changed follow, in
 //   ascending order of type ids. A change that a handler makes by writing to a component is
@@ -262,7 +263,7 @@ void Delivery::to_subtree(MessageRoute& route, Entity target, std::uint64_t part
 }
 
 bool Delivery::refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept {
-  if (!is_structural(route.type->id) && !route.writes_message) return false;
+  if (!is_structural(route.type->id)) return false;
   note({RefusalCode::wrong_targets, {}, route.type->id}, receipt);
   return true;
 }
@@ -528,6 +529,7 @@ bool Delivery::builtin_world(MessageRoute& route, const std::byte* payload, std:
       types_.handlers().enable(Text{enable.name}, enable.enabled);
       return true;
     }
+    case TypeTraits<DropCarried>::id: drop_(); return true;
     case TypeTraits<HandlerRequest>::id: {
       HandlerRequest request;
       std::memcpy(&request, payload, sizeof request);

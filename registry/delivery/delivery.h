@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "messages/arena.h"
@@ -30,6 +31,25 @@ class ParallelPass;
 bool run_followed(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
                   std::uint32_t end, const std::uint16_t* columns, std::vector<std::byte>& before,
                   BatchWriter& changed);
+
+/// Scratch memory of Delivery::changed_pass.
+struct OwnCopies {
+  std::vector<const Handler*> stretch;  // consecutive handlers that are called for entities
+  std::vector<std::pair<const Handler*, const std::uint16_t*>> matching;  // those of one archetype
+  struct Left {
+    const Archetype* archetype;
+    std::size_t chunks;  // number of chunks below the depths that have been visited
+  };
+  std::vector<Left> left;
+  std::vector<std::byte> world;   // the message for handlers without components
+  std::vector<std::byte> entity;  // the copy of one entity
+
+  // Used if a handler without components separates two stretches: by the index of an id, the number
+  // of the entity's copy in `kept`, plus one; or 0 if it has none; or `ended`.
+  static constexpr std::uint32_t ended = ~0u;
+  std::vector<std::uint32_t> number;
+  std::vector<std::byte> kept;
+};
 
 class Delivery {
  public:
@@ -136,6 +156,8 @@ class Delivery {
 
   /// Sets the function that locates texts in queued messages.
   void set_waiting(std::function<void(TextMentions&)> waiting) { waiting_ = std::move(waiting); }
+  /// Sets the function that drops what the cascade carries over.
+  void set_drop(std::function<void()> drop) { drop_ = std::move(drop); }
   /// Must be called after archetypes were dropped.
   void forget_plans() { structure_.forget_plans(); }
 
@@ -184,12 +206,16 @@ class Delivery {
   void to_world(MessageRoute& route, void* message, Receipt& receipt);
   /// Runs a single handler of a pass. Returns false if its on_begin function returned false.
   bool over_world(const Handler& handler, void* message);
+  bool begins_pass(const Handler& handler);
+  /// Delivers a pass whose message a handler changes or consumes. Returns true if any handler was
+  /// called.
+  bool changed_pass(MessageRoute& route, const void* message);
+  /// Delivers the pass to the handlers of OwnCopies::stretch, entity by entity.
+  void each_entity(const MessageRoute& route, const void* message, bool keeps);
   void rows_of_world(const Handler& handler, void* message);
   void to_subtree(MessageRoute& route, Entity target, std::uint64_t parts, const std::byte* payload,
                   std::uint32_t bytes, bool table, Receipt& receipt);
-  /// Refuses an entire pass if its message is structural, or if a handler changes or consumes the
-  /// message. Such handlers work on a separate copy for each target, and a pass does not make such
-  /// copies.
+  /// Refuses an entire pass if its message is structural.
   bool refused_as_pass(const MessageRoute& route, Receipt& receipt) const noexcept;
   /// True if any handler follows the creation, destruction, or change of entities.
   bool is_watched(const MessageRoute& route) const noexcept {
@@ -272,6 +298,7 @@ class Delivery {
   const std::uint64_t& now_ns_;
   Arena& cascade_;
   std::function<void(TextMentions&)> waiting_;
+  std::function<void()> drop_;
   ParallelPass* parallel_ = nullptr;
   Observer* observer_ = nullptr;
   std::uint64_t number_ = 0;  // number of the next message; see messages/causes.h
@@ -283,6 +310,7 @@ class Delivery {
   std::vector<Entity> targets_;
   // Parallel to the targets of a span: true if a handler has consumed the message.
   std::vector<std::uint8_t> ended_;
+  OwnCopies own_copies_;
   std::vector<std::byte> before_;
   std::vector<TypeId> types_here_;  // types of the entity whose changes are being followed
   std::vector<std::pair<ChangeKind, TypeId>> changes_;

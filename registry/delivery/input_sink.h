@@ -43,6 +43,17 @@ struct Envelope {
   std::uint64_t next_timer = 0;
 };
 
+/// A cascade that was cut short because its time was over (RegistryOptions::cascade_ns_max), and
+/// how far it had come. The other limits on a cascade are not reported, because a replay applies
+/// them itself.
+struct CascadeCut {
+  std::uint64_t sequence = 0;  ///< the input that caused the messages, or that preceded them
+  std::uint32_t resumed = 0;   ///< 0, or number of the resumption after that input: 1, 2, and so on
+  std::uint32_t run = 0;       ///< number of earlier runs of cascades in that input: an advance has
+                               ///< one for each due time
+  std::uint64_t messages = 0;  ///< number of messages delivered in this run
+};
+
 /// All functions are called on the registry's thread, in the order in which the sinks were added. A
 /// sink must not use the registry; if it does, the program is stopped. As an exception, it may
 /// remove itself or other sinks (RegistryHost::remove_sink) in any of these functions. The removed
@@ -68,6 +79,8 @@ class InputSink {
   /// Called after all handlers of the input's own message have run, but before the messages that
   /// they pushed are delivered. The input has already taken place, so this function must not throw.
   virtual void on_receipt(const Envelope&, const Receipt&) noexcept {}
+  /// Called after time has cut a cascade short. RegistryHost::replay needs the cuts.
+  virtual void on_cut(const CascadeCut&) noexcept {}
   /// Called once for each kind of input when the sink is added. Returns true if on_receipt should
   /// be called for that kind. If no sink wants the receipts of posts, a flush delivers posts in
   /// longer runs. Flushes have no receipt.

@@ -10,7 +10,12 @@
 //   message.
 // - replay() produces the same state, numbers, and receipts. Besides the bytes, it needs these
 //   fields of the envelope: the number of ids issued, the next timer's number, and the number of
-//   times that a cut cascade was resumed before the input.
+//   times that a cut cascade was resumed before the input. It also needs the cuts that time made
+//   (CascadeCut), because time is not part of the state.
+// - Messages are delivered in the order in which they were pushed, with two exceptions. If the rest
+//   of a cut cascade exceeds the limits again, the new input goes before what is still left. And
+//   pushes that switch handlers or drop what is carried over (goes_ahead()) do not wait for it, so
+//   that a cascade without end can be stopped at once. Both are counted as overtaken.
 #include "registry/delivery/inputs.h"
 
 #include <algorithm>
@@ -21,7 +26,6 @@
 #include <utility>
 
 #include "messages/require.h"
-#include "registry/delivery/cut_cascade.h"
 #include "registry/handlers/thrown.h"
 
 namespace muster {
@@ -37,51 +41,8 @@ void add_to(Receipt& sum, const Receipt& one) noexcept {
   sum.sequence = one.sequence;
 }
 
-/// Returns the numbers of messages [begin, end) of a batch that handlers posted. For a table,
-/// `offset` is the position of the first message in the body.
-Observer::Chain chain_of(const BatchView& batch, std::uint64_t first, std::uint64_t begin, std::uint64_t end,
-                         std::size_t offset) noexcept {
-  Observer::Chain chain{.first = first};
-  if (!batch.has_causes() || begin == end) return chain;
-  if (batch.kind() == BatchKind::table) {
-    chain.cause = chain.last_cause = table_cause(batch.body() + offset);
-  } else {
-    chain.cause = cause_of(batch, static_cast<std::uint32_t>(begin));
-    chain.last_cause = cause_of(batch, static_cast<std::uint32_t>(end - 1));
-  }
-  return chain;
-}
-
-/// Returns the number of payload bytes in messages [begin, end). For a table, `offset` is the
-/// position of the first message in the body. The payload of a span is counted once. The limit on a
-/// cascade counts these bytes, because the result must depend only on the messages, not on how they
-/// are stored in batches.
-std::uint64_t payload_bytes(const BatchView& batch, std::uint64_t begin, std::uint64_t end,
-                            std::size_t offset) noexcept {
-  switch (batch.kind()) {
-    case BatchKind::timed: return batch.inner().bytes().size();
-    case BatchKind::shared: return batch.header().payload_bytes;
-    case BatchKind::table: {
-      std::uint64_t sum = 0;
-      const std::byte* at = batch.body() + offset;
-      for (; begin < end; ++begin) {
-        const TableItem item = table_item(batch, at);
-        sum += item.table.size();
-        at = item.next;
-      }
-      return sum;
-    }
-    default: return (end - begin) * batch.header().payload_bytes;
-  }
-}
-
 /// Batches of kind `each` without flags, which have neither a row set nor causes.
 constexpr std::uint16_t plain_each = static_cast<std::uint16_t>(BatchKind::each);
-
-/// True if the limit on a cascade counts the batch as a single message, as it does for a span.
-bool counts_once(const BatchView& batch) noexcept {
-  return batch.kind() == BatchKind::shared || batch.kind() == BatchKind::timed;
-}
 
 }  // namespace
 
@@ -269,8 +230,11 @@ Receipt Inputs::push_few(const BatchView& batch, const MessageRoute& route, cons
 
 Receipt Inputs::push_batch(const BatchView& batch, const Sender& by) {
   return inside("push_batch", [&] {
-    if (!core_.state.cascade.empty() || !core_.state.input.empty()) [[unlikely]]
-      deliver_waiting();
+    bool ahead = false;
+    if (!core_.state.cascade.empty() || !core_.state.input.empty()) [[unlikely]] {
+      ahead = is_ahead(batch);
+      deliver_waiting(ahead);
+    }
     Envelope envelope{.session = by.session, .user = by.user, .request = by.request, .kind = InputKind::push};
     const Storage::Drawn before = core_.state.storage.drawn();
     if (by.session == 0) core_.drawn = claim_ids(batch);
@@ -284,7 +248,7 @@ Receipt Inputs::push_batch(const BatchView& batch, const Sender& by) {
       undraw(before);
       throw;
     }
-    receipt.cut_short = !end_call();
+    receipt.cut_short = !end_call(ahead);
     return receipt;
   });
 }
@@ -354,9 +318,16 @@ Receipt Inputs::live_advance(const BatchView& batch) {
   return receipt;
 }
 
-Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> bytes) {
+Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> bytes, bool timed) {
   return inside("replay", [&] {
-    for (std::uint32_t i = 0; i < recorded.resumed && !core_.state.cascade.empty(); ++i) resume();
+    struct Replaying {
+      bool& on;
+      ~Replaying() { on = false; }
+    };
+    const Replaying replaying{replaying_};
+    replaying_ = !timed;
+    // A loaded state may already have been resumed after its last input.
+    while (core_.state.resumed < recorded.resumed && !core_.state.cascade.empty()) resume();
     const BatchView batch(bytes);
     Receipt receipt;
     const auto live_again = [&] {
@@ -378,10 +349,12 @@ Receipt Inputs::replay(const Envelope& recorded, std::span<const std::byte> byte
       }
     };
     switch (recorded.kind) {
-      case InputKind::push:
+      case InputKind::push: {
+        const bool ahead = !bytes.empty() && recorded.resumed == 0 && is_ahead(batch);
         live_again();
-        receipt.cut_short = !end_call();
+        receipt.cut_short = !end_call(ahead);
         break;
+      }
       case InputKind::post:
       case InputKind::inbox: live_again(); break;
       case InputKind::flush: tell_flush(receipt); break;
@@ -413,15 +386,15 @@ std::uint32_t Inputs::claim_ids(const BatchView& batch) {
 
 // --- waiting messages ---
 
-Receipt Inputs::deliver_waiting() {
-  if (!core_.state.cascade.empty()) resume();
+Receipt Inputs::deliver_waiting(bool ahead) {
+  if (!core_.state.cascade.empty() && !ahead) resume();
   return core_.state.input.empty() ? Receipt{} : deliver_posts();
 }
 
 void Inputs::resume() {
   ++core_.state.resumed;
   core_.general_way |= RegistryCore::was_resumed;
-  if (!deliver_caused()) ++core_.state.counters.overtaken;
+  if (!deliver_caused(core_.state.resumed)) ++core_.state.counters.overtaken;
 }
 
 Receipt Inputs::deliver_posts() {
@@ -494,52 +467,6 @@ std::size_t Inputs::deliver_plain(Receipt& sum) {
   all.sequence = core.state.sequence;
   if (taken != 0) add_to(sum, all);
   return taken;
-}
-
-bool Inputs::deliver_caused() {
-  Arena& cascade = core_.state.cascade;
-  std::uint64_t left = core_.state.bounds.messages_max, bytes_left = core_.state.bounds.bytes_max;
-  while (!cascade.empty() && left > 0 && bytes_left > 0) {
-    const BatchView batch = cascade.front();
-    Receipt receipt;
-    const std::uint32_t before = cursor_.message;
-    const std::uint64_t begin_ns = begin_batch(), first = delivery_.next_number();
-    const std::size_t offset = cursor_.offset;
-    // The smallest number of messages that use up the remaining bytes. The place where the delivery
-    // stops thus depends only on the messages.
-    const std::uint64_t fit = batch.header().payload_bytes ? 1 + (bytes_left - 1) / batch.header().payload_bytes : 1;
-    const bool done = delivery_.deliver(batch, cursor_, std::min(left, fit), receipt);
-    const std::uint64_t delivered = counts_once(batch) ? 1 : (done ? batch.count() : cursor_.message) - before;
-    left -= std::min(left, delivered);
-    bytes_left -= std::min(bytes_left, payload_bytes(batch, before, before + delivered, offset));
-    if (attended_) [[unlikely]] {
-      if (observer_)
-        observer_->add_batch(batch, delivered, receipt, false, begin_ns,
-                             chain_of(batch, first, before, before + delivered, offset));
-      if (pushed_sink_ && before == 0 && offset == 0) pushed_sink_->on_pushed(batch);
-    }
-    core_.count(receipt);
-    managers_.tell_destroyed();
-    if (done) {
-      cursor_ = {};
-      cascade.pop_front();
-    }
-  }
-  if (cascade.empty()) {
-    cascade.give_back();
-    return true;
-  }
-  cascade.seal();  // carried batches are never extended, so that loaded batches are identical
-  ++core_.state.counters.carried;
-  if (!std::exchange(warned_of_cut_, true)) [[unlikely]]
-    options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), left == 0));
-  if (observer_) [[unlikely]] {
-    std::uint64_t done = cursor_.message;  // messages delivered from the first batch
-    cascade.for_each([&](const BatchView& batch) {
-      observer_->add_carried(batch.type(), (counts_once(batch) ? 1 : batch.count()) - std::exchange(done, 0));
-    });
-  }
-  return false;
 }
 
 }  // namespace muster

@@ -5,7 +5,7 @@
 //   tell         its number; every sink sees its sealed bytes                           RegistryCore::tell
 //   deliver      its own messages, by all their handlers                                Delivery
 //   settle       counters, receipts; managers are told which entities were destroyed    settle()
-//   cascade      what handlers posted, and what those post, up to the limits            deliver_cascade()
+//   cascade      what handlers posted, and what those post, up to the limits            deliver_cascade(), caused.cc
 //   clean up     if archetypes were added: drops those without rows if they are many    clean_up()
 //
 // Shortcuts perform the same steps with fewer instructions. For messages to handlers, they are
@@ -22,9 +22,11 @@
 #include <exception>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "registry/apply/managers.h"
 #include "registry/apply/timers.h"
+#include "registry/delivery/cascade_bound.h"
 #include "registry/delivery/delivery.h"
 #include "registry/delivery/inbox.h"
 #include "registry/delivery/pushed_sink.h"
@@ -33,6 +35,9 @@
 #include "registry/observe/observer.h"
 
 namespace muster {
+
+/// The limit that ended a run of a cascade.
+enum class CutBy : std::uint8_t { messages, bytes, time };
 
 /// Owned by the registry and used only on its thread. If a sink throws an exception, push,
 /// push_batches, flush, and advance propagate the exception; see registry/delivery/input_sink.h.
@@ -53,8 +58,13 @@ class Inputs {
         next_timer_(parts.core.state.next_timer),
         now_ns_(parts.core.state.now_ns),
         cursor_(parts.core.state.cursor),
-        options_(options) {
+        options_(options),
+        bound_(parts.core.state, parts.structure) {
     delivery_.set_waiting([this](TextMentions& texts) { find_waiting(texts); });
+    delivery_.set_drop([this] {
+      bound_.drop(in_cascade_);
+      carries_ = carries_ && !core_.state.cascade.empty();
+    });
   }
 
   // --- entry points ---
@@ -89,7 +99,10 @@ class Inputs {
   Receipt flush();
   Receipt advance(std::uint64_t ns);
   /// Repeats an input that a sink of another registry saw; see RegistryHost::replay.
-  Receipt replay(const Envelope& recorded, std::span<const std::byte> bytes);
+  Receipt replay(const Envelope& recorded, std::span<const std::byte> bytes, bool timed);
+  /// See RegistryHost.
+  void expect_cut(const CascadeCut& cut);
+  void begin_turn() noexcept;
   /// Delivers carried and posted messages, so that an input can follow.
   void wait_over();
 
@@ -118,6 +131,12 @@ class Inputs {
     pushed_sink_ = sink;
     attended_ = observer_ || pushed_sink_;
   }
+  /// Must be called after the contents of the state were exchanged, or its bounds were changed.
+  void forget_waiting() noexcept {
+    bound_.forget();
+    runs_ = 0;
+    carries_ = !core_.state.cascade.empty();
+  }
   /// Takes back the ids issued since `before`, because the input for which they were issued does
   /// not take place.
   void undraw(const Storage::Drawn& before) noexcept;
@@ -136,8 +155,10 @@ class Inputs {
   }
   void drop_archetypes();
   /// Completes a push or flush. Returns true if all messages that handlers posted were delivered.
-  bool end_call() {
-    const bool whole = deliver_cascade();
+  /// If `ahead` is true, the input went before a carried cascade, which does not continue yet.
+  bool end_call(bool ahead = false) {
+    if (ahead) ++core_.state.counters.overtaken;
+    const bool whole = ahead ? core_.state.cascade.empty() : deliver_cascade();
     clean_up();
     return whole;
   }
@@ -164,7 +185,11 @@ class Inputs {
   std::uint32_t claim_ids(const BatchView& batch);
   void deliver(const BatchView& batch, const Envelope& envelope, Receipt& receipt);
   void settle(const Envelope& envelope, const Receipt& receipt);
-  Receipt deliver_waiting();
+  /// Delivers carried messages, unless `ahead` is true, and then posted ones.
+  Receipt deliver_waiting(bool ahead = false);
+  /// True if the push of this batch must not wait for a carried cascade, and there is one. A replay
+  /// decides the same, because a push that does not wait has no resumption before it.
+  bool is_ahead(const BatchView& batch) const noexcept;
   /// Delivers all posted messages, with one input per batch. There must be at least one.
   Receipt deliver_posts();
   /// Delivers the oldest posts. Stops at the first batch that is not of kind `each` or on which the
@@ -173,8 +198,31 @@ class Inputs {
   std::size_t deliver_plain(Receipt& sum);
   /// Delivers the messages that handlers posted, up to the limit. Returns true if all were
   /// delivered.
-  bool deliver_cascade() { return core_.state.cascade.empty() || deliver_caused(); }
-  bool deliver_caused();
+  bool deliver_cascade() { return core_.state.cascade.empty() || deliver_caused(0); }
+  // --- registry/delivery/caused.cc ---
+  /// `resumed` is RegistryState::resumed if this resumes a cut cascade, and otherwise 0.
+  bool deliver_caused(std::uint32_t resumed);
+  /// A run of a cascade, and what can end it besides the bounds.
+  struct Run {
+    CascadeCut cut;
+    std::uint64_t messages_max = ~std::uint64_t{0};  // the recorded cut, in a replay
+    std::uint64_t begin_ns = 0, left_ns = 0;
+    bool timed = false, timed_out = false;
+  };
+  void begin_run(Run& run, std::uint32_t resumed);
+  /// Returns the number of messages to deliver before the next call, or 0 if the run ends here,
+  /// after `done` messages.
+  std::uint64_t next_pause(Run& run, std::uint64_t done);
+  /// Carries over the rest of a cascade.
+  void end_cut_run(Run& run, std::uint64_t done, CutBy by);
+  /// Drops the newest messages if too many wait.
+  void hold_bound() {
+    if (bound_.hold() != 0) [[unlikely]]
+      warn_of_drop();
+  }
+  void warn_of_drop();
+  /// True if a sentence was not said in this burst yet, nor in the last second.
+  static bool may_say(bool& said, std::uint64_t& said_ns) noexcept;
   /// Returns the current time if batches are observed. Called before a batch is delivered.
   std::uint64_t begin_batch();
 
@@ -190,8 +238,20 @@ class Inputs {
   Inbox inbox_;
   Observer* observer_ = nullptr;
   PushedSink* pushed_sink_ = nullptr;
-  bool warned_of_cut_ = false;
-  bool attended_ = false;  // true if an observer or a pushed sink sees batches of the cascade
+  // True if an observer or a pushed sink sees batches of the cascade.
+  bool attended_ = false;
+  bool in_cascade_ = false;  // true while a message of the cascade is delivered
+  // True if recorded cuts take the place of the limit on time.
+  bool replaying_ = false;
+  bool carries_ = false;                       // true if the last call left messages in the cascade
+  bool in_turn_ = false;                       // true after begin_turn()
+  bool said_cut_ = false, said_drop_ = false;  // since the cascade was last empty
+  std::uint64_t said_cut_ns_ = 0, said_drop_ns_ = 0;
+  std::uint64_t turn_left_ns_ = 0;
+  std::uint64_t runs_of_ = 0;  // the input of which `runs_` runs were begun
+  std::uint32_t runs_ = 0;
+  std::vector<CascadeCut> cuts_;  // for the replay of the next inputs
+  CascadeBound bound_;
 };
 
 /// Reports an input and everything that it caused to the observer, if there is one.
@@ -246,10 +306,11 @@ Receipt Inputs::push(Finish finish, bool waited) {
   };
   const Emptied emptied{core_.pushing};
   return inside("push", [&] {
-    if (!waited) deliver_waiting();
+    const bool ahead = carries_ && !waited && !core_.pushing.empty() && is_ahead(core_.pushing.front());
+    if (!waited) deliver_waiting(ahead);
     finish(core_.pushing);
     Receipt receipt = live(InputKind::push, core_.pushing.front());
-    receipt.cut_short = !end_call();
+    receipt.cut_short = !end_call(ahead);
     return receipt;
   });
 }

@@ -3,6 +3,7 @@
 // count() counts its results.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,19 @@ struct RegistryOptions {
   // affect the state and are saved with it, so a loaded registry uses the saved limits.
   std::uint64_t cascade_messages_max = 10'000'000;
   std::uint64_t cascade_bytes_max = 128u << 20;
+  // Limits on the messages that wait in a cascade, over any number of inputs, by number and by
+  // payload bytes. Each is at least 1. If more messages wait, the newest are dropped, and counted
+  // in RegistryCounters::dropped. The limits are applied before and after the messages of a cascade
+  // are delivered, and after every 8192 of them, so the queue also holds what the handlers of 8192
+  // messages, or of one pass, post. They are saved like the limits above.
+  std::uint64_t carried_messages_max = CascadeBounds{}.carried_messages_max;
+  std::uint64_t carried_bytes_max = CascadeBounds{}.carried_bytes_max;
+  /// Limit on the time that cascades take, in ns; 0 means none. It holds for each call, or from one
+  /// RegistryHost::begin_turn to the next. When the time is over, the rest of a cascade is carried
+  /// over, and InputSink::on_cut receives the number of messages delivered, with which a replay has
+  /// the same results. The limit is checked after every 8192 messages or about every millisecond,
+  /// whichever is first; a handler is never interrupted.
+  std::uint64_t cascade_ns_max = 0;
   /// If true, a state that was saved with different limits is not loaded, and the error names both
   /// the saved limits and the registry's own.
   bool insist_on_bounds = false;
@@ -51,8 +65,10 @@ struct RegistryOptions {
   std::size_t segment_bytes = Arena::segment_bytes_default;
   /// Receives a sentence about a probable mistake, during the call that detects it. flush() and
   /// advance() report unknown names in the options of handlers. Any call that delivers messages
-  /// reports the first cascade that is cut short. The function must not throw or use the registry.
-  /// If it is null, the sentence is written to standard error, prefixed with "muster: ".
+  /// reports a cascade that is cut short, and messages that are dropped, each once until all
+  /// messages have been delivered, and at most once a second. The function must not throw or use
+  /// the registry. If it is null, the sentence is written to standard error, prefixed with "muster:
+  /// ".
   std::function<void(const std::string&)> on_warning = {};
   /// Passes a sentence to on_warning, or prints it to standard error.
   void warn(const std::string& sentence) const;
@@ -72,7 +88,9 @@ class HostEnvelope {
 struct RegistryCore {
   explicit RegistryCore(const RegistryOptions& options)
       : state(std::make_shared<ComponentTypes>(), options.segment_bytes) {
-    state.bounds = {options.cascade_messages_max, options.cascade_bytes_max};
+    state.bounds = {options.cascade_messages_max, options.cascade_bytes_max,
+                    std::max<std::uint64_t>(options.carried_messages_max, 1),
+                    std::max<std::uint64_t>(options.carried_bytes_max, 1)};
   }
   Shown<Inside> inside = Inside::nobody;  // see InInput
 

@@ -45,9 +45,18 @@ constexpr bool is_builtin(TypeId message) noexcept {
     case TypeTraits<HandlerRequest>::id:
     case TypeTraits<Step>::id:
     case TypeTraits<ReleaseIds>::id:
+    case TypeTraits<DropCarried>::id:
     case TypeTraits<Advance>::id: return true;
     default: return is_structural(message);
   }
+}
+
+/// True if a push of this batch is delivered before the messages that a cut cascade carries over:
+/// it switches a handler, interns the handler's name, or drops the carried messages.
+inline bool goes_ahead(const BatchView& batch) noexcept {
+  return batch.kind() != BatchKind::timed &&
+         (batch.type() == TypeTraits<EnableHandler>::id || batch.type() == TypeTraits<DropCarried>::id ||
+          batch.type() == TypeTraits<InternText>::id);
 }
 
 /// True if a Step may contain messages of this type: edits, and messages of the game. A registry

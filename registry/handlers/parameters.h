@@ -112,7 +112,8 @@ class Lookup {
   const Storage* storage_;
 };
 
-/// The return type of a handler that may end the delivery to its target.
+/// The return type of a handler that may end the delivery to its target. In a pass, the target is
+/// the entity or, for a handler without components, the whole pass.
 enum class Verdict : std::uint8_t { proceed, consume };
 
 }  // namespace muster

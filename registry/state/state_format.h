@@ -2,7 +2,8 @@
 // are little-endian, as they are in memory.
 //
 //   registry    one RegistryRow; in format 1, the counts at its end may be missing and are then not
-//               checked; the limits after them may also be missing, and the reader's own then apply
+//               checked; the limits after them may also be missing, and the reader's own then apply.
+//               The numbers after those are missing if they are those of a new registry
 //   schema      a binary schema (.bfbs), key: its ordinal
 //   directory   page of 4096 ids: | count 4 | zero 4 | generation 4 x count | state 1 x count |   (state 255: alive)
 //   free_queue  | index 4 ... | front first
@@ -32,6 +33,7 @@
 #include "messages/batch.h"
 #include "messages/batch_builder.h"
 #include "messages/causes.h"
+#include "registry/apply/registry_state.h"
 #include "schema/muster.h"
 
 namespace muster {
@@ -58,9 +60,24 @@ struct RegistryRow {
   // These limits were added later. They determine which messages are carried over. A row of
   // registry_row_counted bytes ends here.
   std::uint64_t cascade_messages_max = 0, cascade_bytes_max = 0;
+  // These numbers were added later. If they have the values of a new registry, the row ends here,
+  // after registry_row_bounded bytes.
+  std::uint64_t carried_messages_max = CascadeBounds{}.carried_messages_max;
+  std::uint64_t carried_bytes_max = CascadeBounds{}.carried_bytes_max;
+  std::uint64_t dropped = 0;
+  std::uint64_t resumed = 0;  ///< Envelope::resumed of the next input, as far as it is known
+  /// Returns the size with which the row is saved.
+  std::size_t bytes() const noexcept;
 };
-static_assert(sizeof(RegistryRow) == 24 * 8);
-constexpr std::size_t registry_row_first = 18 * 8, registry_row_counted = 22 * 8;
+static_assert(sizeof(RegistryRow) == 28 * 8);
+constexpr std::size_t registry_row_first = 18 * 8, registry_row_counted = 22 * 8, registry_row_bounded = 24 * 8;
+inline std::size_t RegistryRow::bytes() const noexcept {
+  const RegistryRow usual;
+  const bool ends = carried_messages_max == usual.carried_messages_max &&
+                    carried_bytes_max == usual.carried_bytes_max && dropped == usual.dropped &&
+                    resumed == usual.resumed;
+  return ends ? registry_row_bounded : sizeof *this;
+}
 
 struct ChunkRow {
   std::uint32_t archetype = 0, depth = 0, place = 0, rows = 0;

@@ -62,7 +62,8 @@ class StateReader {
     s_.sequence = row_.sequence;
     s_.now_ns = row_.now_ns;
     s_.next_timer = row_.next_timer;
-    s_.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken};
+    s_.resumed = static_cast<std::uint32_t>(row_.resumed);
+    s_.counters = {row_.messages, row_.unhandled, row_.dead, row_.refused, row_.carried, row_.overtaken, row_.dropped};
     report_.converted = saved_.changes();
     return std::move(report_);
   }
@@ -102,28 +103,27 @@ class StateReader {
     const auto format = get<std::uint64_t>(bytes, 0);
     if (format != 1 && format != 2)
       return fail("the saved registry has format " + std::to_string(format) + "; this version reads 1 and 2");
-    if (!expect(bytes.size() == sizeof(RegistryRow) ||
+    if (!expect(bytes.size() == sizeof(RegistryRow) || bytes.size() == registry_row_bounded ||
                     (format == 1 && (bytes.size() == registry_row_counted || bytes.size() == registry_row_first)),
                 "the registry's row has the wrong length"))
       return;
     std::memcpy(&row_, bytes.data(), bytes.size());
     found_ = true;
     counted_ = bytes.size() >= registry_row_counted;
-    if (bytes.size() == sizeof(RegistryRow)) bounds();
+    if (bytes.size() >= registry_row_bounded) bounds();
     expect(format == 1 || row_.zero == 0, "the registry's row has a nonzero reserved number");
     expect(row_.indices >= 1 && row_.indices < 0xffffffffull, "the number of ids is out of range");
     expect(row_.next_archetype < 0xffffffffull, "the number of archetypes is out of range");
   }
-  /// Restores the limits with which the state was saved, because they determine which messages a
-  /// cascade carries over.
+  /// Restores the limits with which the state was saved, because they affect later states.
   void bounds() {
     CascadeBounds& own = s_.bounds;
-    if (parts_.insist_on_bounds &&
-        (own.messages_max != row_.cascade_messages_max || own.bytes_max != row_.cascade_bytes_max))
-      return fail("saved with cascades of at most " + std::to_string(row_.cascade_messages_max) + " messages and " +
-                  std::to_string(row_.cascade_bytes_max) + " bytes; the host requires " +
-                  std::to_string(own.messages_max) + " and " + std::to_string(own.bytes_max));
-    own = {row_.cascade_messages_max, row_.cascade_bytes_max};
+    const CascadeBounds saved{row_.cascade_messages_max, row_.cascade_bytes_max, row_.carried_messages_max,
+                              row_.carried_bytes_max};
+    if (saved.carried_messages_max == 0 || saved.carried_bytes_max == 0 || row_.resumed > ~0u)
+      return fail("the limits on what is carried over are out of range");
+    if (parts_.insist_on_bounds && own != saved) return fail(other_bounds(saved, own));
+    own = saved;
   }
   void schema(const StateKey&, std::span<const std::byte> bytes) {
     if (const auto added = saved_.add(bytes); !added) fail(added.error().text());

@@ -24,4 +24,7 @@ struct ReadParts {
 [[nodiscard]] std::expected<LoadReport, StateError> read_state(StateSource& source, RegistryState& into,
                                                                const ReadParts& parts);
 
+/// Says how the limits on cascades in a saved state differ from those that the host requires.
+std::string other_bounds(const CascadeBounds& saved, const CascadeBounds& required);
+
 }  // namespace muster

@@ -52,8 +52,12 @@ class StateWriter {
                           .archetypes = r_.storage.archetypes().size(),
                           .schemas = r_.types.table().schemas().size(),
                           .cascade_messages_max = r_.state.bounds.messages_max,
-                          .cascade_bytes_max = r_.state.bounds.bytes_max};
-    always(StateSection::registry, 0, bytes_of(row));
+                          .cascade_bytes_max = r_.state.bounds.bytes_max,
+                          .carried_messages_max = r_.state.bounds.carried_messages_max,
+                          .carried_bytes_max = r_.state.bounds.carried_bytes_max,
+                          .dropped = c.dropped,
+                          .resumed = r_.state.resumed};
+    always(StateSection::registry, 0, bytes_of(row).first(row.bytes()));
     std::uint64_t ordinal = 0;
     for (const auto& schema : r_.types.table().schemas())
       unless_kept({StateSection::schema, ordinal++, 0}, 1, [&] { return std::span<const std::byte>(schema); });

@@ -45,11 +45,16 @@ void EntityRegistry::Impl::forget_contents(Archetypes archetypes) {
   if (archetypes == Archetypes::others) types.handlers().bind_all(storage.archetypes());
   core.sites.forget();
   if (archetypes != Archetypes::same) structure.forget_plans();
-  options.cascade_messages_max = state.bounds.messages_max;
-  options.cascade_bytes_max = state.bounds.bytes_max;
+  note_bounds();
   core.general_way &= ~RegistryCore::was_resumed;
   if (state.resumed != 0) core.general_way |= RegistryCore::was_resumed;
   delivery.number_messages(state.sequence);
+}
+
+void EntityRegistry::Impl::note_bounds() noexcept {
+  options.cascade_messages_max = state.bounds.messages_max;
+  options.cascade_bytes_max = state.bounds.bytes_max;
+  inputs.forget_waiting();
 }
 
 void RegistryHost::raise_sequence(std::uint64_t sequence) noexcept {

@@ -51,6 +51,9 @@ Figures Desk::figures() const {
     told.tick_p99_ns = below_share(*ticks, 0.99);
     told.tick_max_ns = ticks->longest_ns();
   }
+  told.cascades_cut = registry_.host().counters().carried;
+  told.carried_dropped = registry_.host().counters().dropped;
+  told.carried_bytes = registry_.host().carried_bytes();
   told.edits = intake_.counters().edits;
   told.edits_refused = intake_.counters().refused;
   for (const auto& session : present()) {

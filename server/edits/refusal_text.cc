@@ -187,9 +187,7 @@ session::Fault refusal_fault(const EntityRegistry& registry, const ServerLimits&
     case RefusalCode::wrong_targets:
       fault.text = is_tree(refusal.type)
                        ? named + " has another number of targets than the template has nodes, or one of them twice"
-                   : is_structural(refusal.type)
-                       ? named + " cannot be sent there: it says what becomes of entities that are named one by one"
-                       : named + " cannot be sent to the world: a handler changes it on its way";
+                       : named + " cannot be sent there: it says what becomes of entities that are named one by one";
       break;
     case RefusalCode::other_layout: fault.text = named + " has a different layout in this world"; break;
     case RefusalCode::bad_template: fault.text = template_text(refusal, named); break;

@@ -24,8 +24,10 @@ struct Figures {
                                                            ///< been answered yet
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
   std::uint64_t journal_bytes = 0;  ///< size of the journal since the last save
-  std::string disk_error = {};      ///< the reason why edits are refused, or empty
-  std::string save_error = {};      ///< the error of the last automatic save, or empty
+  /// See RegistryCounters::carried and dropped, and RegistryReader::carried_bytes.
+  std::uint64_t cascades_cut = 0, carried_dropped = 0, carried_bytes = 0;
+  std::string disk_error = {};  ///< the reason why edits are refused, or empty
+  std::string save_error = {};  ///< the error of the last automatic save, or empty
 };
 
 class TimeCounts;

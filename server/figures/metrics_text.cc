@@ -70,6 +70,12 @@ std::string metrics_text(const Figures& figures, std::uint32_t connections) {
   count("muster_answers_waiting_bytes", "Size of data waiting to be sent to sessions.", figures.answers_waiting_bytes);
   out.one("muster_edits_total", "counter", "Batches from sessions that were applied.", figures.edits);
   out.one("muster_edits_refused_total", "counter", "Batches from sessions that were refused.", figures.edits_refused);
+  out.one("muster_cascades_cut_total", "counter",
+          "How often the rest of a cascade was carried over to the next input, in the world's lifetime.",
+          figures.cascades_cut);
+  out.one("muster_carried_dropped_total", "counter", "Carried messages that were dropped, in the world's lifetime.",
+          figures.carried_dropped);
+  count("muster_carried_bytes", "Size of the messages carried over.", figures.carried_bytes);
   count("muster_entities", "Entities.", figures.entities);
   count("muster_archetypes", "Distinct component sets of entities.", figures.archetypes);
   count("muster_texts", "Texts interned by the world.", figures.texts);

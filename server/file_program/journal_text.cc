@@ -139,6 +139,8 @@ class Lister {
       return print_(line + "schema of " + std::to_string(record.schema.size()) + " bytes");
     if (record.kind == JournalRecord::Kind::counters)
       return print_(line + "counters: " + std::to_string(record.counters.messages) + " messages");
+    if (record.kind == JournalRecord::Kind::cut)
+      return print_(line + "cut: time ended a cascade after " + std::to_string(record.cut.messages) + " messages");
     line += name(record.envelope.kind);
     if (!record.kept) return print_(line + "  not kept");
     const auto& [session, user] = std::pair(record.envelope.session, record.envelope.user);
@@ -185,6 +187,8 @@ class Lister {
       out.member("kind", "schema").member("bytes", record.schema.size());
     } else if (record.kind == JournalRecord::Kind::counters) {
       out.member("kind", "counters").member("messages", record.counters.messages);
+    } else if (record.kind == JournalRecord::Kind::cut) {
+      out.member("kind", "cut").member("messages", record.cut.messages).member("resumed", record.cut.resumed);
     } else if (!record.kept) {
       out.member("kind", name(record.envelope.kind)).member("kept", false);
     } else {

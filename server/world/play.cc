@@ -71,6 +71,7 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
   if (auto returned = return_to_level(); !returned) return returned;
   // What is kept is part of the level that is saved below, and not of the run's journal.
   saver.pause_recording();
+  set_bounds();
   tick = run->tick;
   run.reset();
   run_steps->last = registry.sequence();

@@ -123,6 +123,7 @@ World::Impl::Impl(const std::string& path, WorldOptions given)
 
 void World::Impl::flush() {
   saver.look();
+  registry.host().begin_turn();
   for (const auto& act : std::exchange(acts, {})) act();
   // The grants are not returned while loading, because sinks must see the resulting inputs, and
   // the host adds its sinks only after the world has been opened.
@@ -137,6 +138,7 @@ void World::Impl::flush() {
   const bool was_new = !saver.is_saving() && file.is_new();
   saver.write_due(Clock::now());
   if (was_new) begin_marking();
+  if (options.registry.cascade_ns_max != 0 && registry.host().carries() && stands.empty()) wake->signal();
 }
 
 bool World::Impl::sleep(std::optional<Clock::time_point> until) {
@@ -196,6 +198,7 @@ World::World(std::string path, const Install& install, WorldOptions options, std
            newer_rescued(impl_->file.real_path(), impl_->file.meta().world, impl_->registry.sequence()))
         warn(sentence);
   }
+  if (impl_->file.is_new()) impl_->set_bounds();
   if (impl_->stands.empty()) impl_->saver.opened();
   if (impl_->options.level) {
     (void)impl_->pacer.set({.paused = true}, Impl::Clock::now());
@@ -396,7 +399,7 @@ void World::Impl::recover() {
   left_grants = registry.host().left_grants();
   registry.host().set_edit_log(&history);
   // Later inputs are recorded relative to this state, using the current types and with a history.
-  if (!recovery.exact() ||
+  if (set_bounds() || !recovery.exact() ||
       (options.durability != Durability::checkpoint && (journal.types_differ() || file.is_older())))
     if (auto report = saver.save(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();

@@ -102,7 +102,14 @@ struct WorldOptions {
   /// Called on the watchdog's thread, with a message, when an input starts to hang and when that
   /// input continues. May be null.
   std::function<void(const std::string&)> on_hang = {};
+  /// The registry's options. If a cascade is carried over and `cascade_ns_max` is not 0, the world
+  /// continues with it at once, in flushes. The time holds for a flush, and the tick after it,
+  /// together.
   RegistryOptions registry = {};
+  /// If not 0, the limits on carried messages from now on, also if the file contains other limits
+  /// (RegistryOptions::carried_messages_max, carried_bytes_max). A file with other limits is saved
+  /// when it is opened.
+  std::uint64_t carried_messages_max = 0, carried_bytes_max = 0;
   /// Number of threads for passes, including the world thread. 0 means one per processor.
   std::uint32_t workers = 1;
 };

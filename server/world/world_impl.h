@@ -118,6 +118,15 @@ struct World::Impl {
     const auto end = [&](std::uint64_t ticks) { return std::floor(static_cast<double>(ticks) * 1e9 / options.hz); };
     return static_cast<std::uint64_t>(end(number) - end(number - 1));
   }
+  /// Sets the limits that the options demand. Returns true if the state had others.
+  bool set_bounds() {
+    CascadeBounds bounds = registry.host().bounds();
+    if (options.carried_messages_max != 0) bounds.carried_messages_max = options.carried_messages_max;
+    if (options.carried_bytes_max != 0) bounds.carried_bytes_max = options.carried_bytes_max;
+    if (bounds == registry.host().bounds()) return false;
+    registry.host().set_bounds(bounds);
+    return true;
+  }
   void flush();
   /// Gives the registry the state of the level, except for the sequence.
   std::expected<void, WorldError> return_to_level();

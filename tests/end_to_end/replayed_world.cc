@@ -82,6 +82,8 @@ void ReplayedWorld::go_on(const std::string& path, std::uint64_t last) {
       [&]() -> TypeTable& { return registry_->types(); },
       [&](const JournalRecord& record) {
         const std::uint64_t sequence = record.envelope.sequence;
+        if (record.kind == JournalRecord::Kind::cut) registry_->host().expect_cut(record.cut);
+        for (const CascadeCut& cut : record.cuts) registry_->host().expect_cut(cut);
         if (record.kind != JournalRecord::Kind::input || sequence <= registry_->sequence() || sequence > last) return;
         registry_->host().replay(record.envelope, record.batch);
         ++inputs;

@@ -282,6 +282,7 @@ std::string compare(const Model& model, const Participant& participant, bool loa
   number("counted refused", model.counters.refused, c.refused);
   number("counted carried", model.counters.carried, c.carried);
   number("counted overtaken", model.counters.overtaken, c.overtaken);
+  number("counted dropped", model.counters.dropped, c.dropped);
   return d;
 }
 

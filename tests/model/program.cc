@@ -24,6 +24,7 @@ Program make_program(std::uint64_t seed) {
   Program made;
   made.seed = seed;
   made.cascade_messages_max = random.percent(60) ? 10'000'000 : random.one_of<std::uint64_t>({3, 7, 40});
+  if (seed % 4 == 1) made.carried_messages_max = 2 + seed % 23;
   made.crowd = seed % 20 == 0;
   made.wide = seed > 200;
   made.replayed = seed % 3 == 1;

@@ -21,6 +21,7 @@ struct Step {
 struct Program {
   std::uint64_t seed = 0;
   std::uint64_t cascade_messages_max = 10'000'000;
+  std::uint64_t carried_messages_max = 10'000'000;
   bool crowd = false;  ///< few programs have thousands of entities: many chunks, ids used again
   /// Also draws spans of several batches and floods of messages. False in the first 200 programs,
   /// so that they do not change.

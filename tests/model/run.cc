@@ -34,7 +34,7 @@ std::string compare(const StateRows& expected, const StateRows& found) {
 class Run {
  public:
   Run(const Program& program, bool trace) : program_(program), trace_(trace) {
-    model_ = std::make_unique<Model>(trial_types(), program.cascade_messages_max);
+    model_ = std::make_unique<Model>(trial_types(), program.cascade_messages_max, program.carried_messages_max);
     for (std::size_t lane = 0; lane < lane_count; ++lane) model_->lanes.push_back({lane_session(lane), {}});
     registry_ = std::make_unique<Participant>(plain_way(program).options);
     if (program.other_way) other_ = begin(other_way(program, 0), other_way_);

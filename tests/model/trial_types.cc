@@ -113,6 +113,7 @@ const Types& trial_types() {
     builtin(id_of<muster::MergeTemplate>, "MergeTemplate");
     builtin(id_of<muster::DefineTemplate>, "DefineTemplate");
     builtin(id_of<muster::EnableHandler>, "EnableHandler");
+    builtin(id_of<muster::DropCarried>, "DropCarried");
     builtin(id_of<muster::HandlerRequest>, "HandlerRequest");
     return made;
   }();

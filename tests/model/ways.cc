@@ -5,6 +5,7 @@ namespace naive {
 
 Way plain_way(const Program& program) {
   return {.options = {.cascade_messages_max = program.cascade_messages_max,
+                      .carried_messages_max = program.carried_messages_max,
                       .executor = program.executor,
                       .pass_serial_below_ns = 0,
                       .on_warning = [](const std::string&) {}}};  // cascades are cut on purpose

@@ -28,10 +28,18 @@
 //            of the first input; it is 0 for the others. `next_timer` is that of every input.
 //
 //            0       4      5        16         24         32          40     48        56        64          72
-//   counters | bytes | kind | zero   | sequence | messages | unhandled | dead | refused | carried | overtaken | zero |
+//   counters | bytes | kind | zero   | sequence | messages | unhandled | dead | refused | carried | overtaken | dropped |
 //
 //            `kind` is 19. Contains the registry's counters after input `sequence`. Written once
 //            per group if any inputs were not kept.
+//
+//            0       4      5      8         12    16         24         32
+//   cut      | bytes | kind | zero | resumed | run | sequence | messages | zero 32 |
+//
+//            `kind` is 20. A cascade that was cut short because its time was over: a CascadeCut
+//            (registry/delivery/input_sink.h). `sequence` is that of the preceding input. The cuts
+//            of an input's own cascade follow its record directly; the others precede the record of
+//            the next input.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +51,7 @@ namespace muster::journal_format {
 
 constexpr std::size_t alignment = 16;
 constexpr std::uint8_t kind_tick = 16, kind_schema = 17;  ///< lower values are InputKinds
-constexpr std::uint8_t kind_unkept = 18, kind_counters = 19;
+constexpr std::uint8_t kind_unkept = 18, kind_counters = 19, kind_cut = 20;
 /// Limit on the number of inputs that one unkept record covers.
 constexpr std::uint64_t unkept_max = 4096;
 
@@ -109,9 +117,20 @@ struct CountersRecord {
   std::uint8_t kind = kind_counters;
   std::uint8_t zero[11] = {};
   std::uint64_t sequence = 0;
-  std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
-  std::uint64_t more_zero = 0;
+  std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0, dropped = 0;
 };
 static_assert(sizeof(CountersRecord) == 80);
+
+struct CutRecord {
+  std::uint32_t bytes = sizeof(CutRecord);
+  std::uint8_t kind = kind_cut;
+  std::uint8_t zero[3] = {};
+  std::uint32_t resumed = 0;
+  std::uint32_t run = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t more_zero[4] = {};
+};
+static_assert(sizeof(CutRecord) == 64);
 
 }  // namespace muster::journal_format

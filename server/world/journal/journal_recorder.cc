@@ -97,6 +97,11 @@ void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::by
     begin_group();
   if (types_.schemas().size() != schemas_) [[unlikely]]
     learn_schemas();
+  if (!cuts_.empty()) [[unlikely]] {
+    std::erase_if(cuts_, [&](const CascadeCut& cut) { return cut.sequence + 1 != envelope.sequence; });
+    // Keep them, because the input may be withdrawn.
+    for (const CascadeCut& cut : cuts_) append_cut(cut);
+  }
   if (!keeps(batch)) [[unlikely]]
     return append_unkept(envelope);
   append(InputRecord{.bytes = static_cast<std::uint32_t>(sizeof(InputRecord) + batch.size()),
@@ -110,6 +115,18 @@ void JournalRecorder::on_input(const Envelope& envelope, std::span<const std::by
                      .next_timer = envelope.next_timer},
          batch);
   open_.last = last_ = envelope.sequence;
+}
+
+void JournalRecorder::on_cut(const CascadeCut& cut) noexcept {
+  if (paused_) return;
+  if (cut.resumed != 0)
+    cuts_.push_back(cut);
+  else if (!open_.records.empty())
+    append_cut(cut);
+}
+
+void JournalRecorder::append_cut(const CascadeCut& cut) {
+  append(CutRecord{.resumed = cut.resumed, .run = cut.run, .sequence = cut.sequence, .messages = cut.messages}, {});
 }
 
 void JournalRecorder::append_unkept(const Envelope& envelope) {
@@ -143,7 +160,8 @@ void JournalRecorder::note_counters() {
                         .dead = counted.dead,
                         .refused = counted.refused,
                         .carried = counted.carried,
-                        .overtaken = counted.overtaken},
+                        .overtaken = counted.overtaken,
+                        .dropped = counted.dropped},
          {});
   uncounted_ = false;
 }
@@ -245,6 +263,7 @@ std::vector<JournalGroup> JournalRecorder::take() {
 void JournalRecorder::pause() noexcept {
   paused_ = true;
   uncounted_ = false;
+  cuts_.clear();
   open_ = {};
   closed_.clear();
   closed_bytes_ = 0;

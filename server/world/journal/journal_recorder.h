@@ -42,6 +42,7 @@ class JournalRecorder final : public InputSink {
 
   void on_input(const Envelope& envelope, std::span<const std::byte> batch) override;
   void on_withdrawn(const Envelope& envelope) noexcept override;
+  void on_cut(const CascadeCut& cut) noexcept override;
   bool wants_receipts(InputKind) const noexcept override { return false; }
 
   /// Records that the world has made a tick. The tick belongs to the preceding Advance input and is
@@ -80,6 +81,7 @@ class JournalRecorder final : public InputSink {
   void append_unkept(const Envelope& envelope);
   /// Returns the last record of the open group if it is an unkept record, and null otherwise.
   journal_format::UnkeptRecord* last_unkept() noexcept;
+  void append_cut(const CascadeCut& cut);
   /// Records the registry's counters if any inputs were not kept.
   void note_counters();
   /// Reserves memory for `bytes` bytes of records in the open group.
@@ -103,6 +105,10 @@ class JournalRecorder final : public InputSink {
   std::size_t schemas_, schemas_before_;
   // Types of messages that are never kept, in ascending order.
   std::vector<TypeId> unkept_;
+
+  // Cuts of cascades that were resumed after the most recent input. Recorded with the next input,
+  // in whose group they must be.
+  std::vector<CascadeCut> cuts_;
 
   // True if inputs have not been kept since the last counters record.
   bool uncounted_ = false;

@@ -56,8 +56,37 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::next(con
     case kind_schema: return read_schema(record);
     case kind_unkept: return read_unkept(record);
     case kind_counters: return read_counters(record);
-    default: return read_input(record, types, then);
+    case kind_cut: return read_cut(record);
+    default: {
+      auto input = read_input(record, types, then);
+      if (input && *input) (**input).cuts = cuts_ahead();
+      return input;
+    }
   }
+}
+
+std::vector<CascadeCut> RecordReader::cuts_ahead() const {
+  std::vector<CascadeCut> cuts;
+  for (std::size_t at = at_; records_.size() - at >= sizeof(CutRecord); at += sizeof(CutRecord)) {
+    const auto cut = read<CutRecord>(records_.subspan(at));
+    if (cut.kind != kind_cut || cut.bytes != sizeof cut) break;
+    cuts.push_back({cut.sequence, cut.resumed, cut.run, cut.messages});
+  }
+  return cuts;
+}
+
+std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_cut(
+    std::span<const std::byte> record) const {
+  if (record.size() != sizeof(CutRecord)) return fault(0, "a cut of " + std::to_string(record.size()) + " bytes");
+  const auto cut = read<CutRecord>(record);
+  for (const auto& [from, to] : {std::pair{offsetof(CutRecord, zero), offsetof(CutRecord, resumed)},
+                                 std::pair{offsetof(CutRecord, more_zero), sizeof cut}})
+    if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
+  if (cut.sequence != next_ - 1) return fault(offsetof(CutRecord, sequence), "a cut at another input than the last");
+  return JournalRecord{.kind = JournalRecord::Kind::cut,
+                       .offset = begin_,
+                       .envelope = {.sequence = cut.sequence},
+                       .cut = {cut.sequence, cut.resumed, cut.run, cut.messages}};
 }
 
 std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_input(std::span<const std::byte> record,
@@ -127,7 +156,10 @@ JournalRecord RecordReader::next_unkept() noexcept {
   --unkept_left_;
   unkept_.envelope.sequence = ++next_;
   unkept_.envelope.resumed = 0;
-  return read;
+  if (unkept_left_ > 0) return read;
+  JournalRecord last = read;
+  last.cuts = cuts_ahead();
+  return last;
 }
 
 std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_unkept(std::span<const std::byte> record) {
@@ -163,9 +195,9 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_cou
   if (record.size() != sizeof(CountersRecord))
     return fault(0, "counters of " + std::to_string(record.size()) + " bytes");
   const auto counted = read<CountersRecord>(record);
-  for (const auto& [from, to] : {std::pair{offsetof(CountersRecord, zero), offsetof(CountersRecord, sequence)},
-                                 std::pair{offsetof(CountersRecord, more_zero), sizeof counted}})
-    if (const std::size_t at = nonzero(record, from, to); at != to) return fault(at, "a byte that must be zero");
+  const std::size_t zero_end = offsetof(CountersRecord, sequence);
+  if (const std::size_t at = nonzero(record, offsetof(CountersRecord, zero), zero_end); at != zero_end)
+    return fault(at, "a byte that must be zero");
   if (counted.sequence != next_ - 1)
     return fault(offsetof(CountersRecord, sequence), "counters behind another input than the last");
   return JournalRecord{.kind = JournalRecord::Kind::counters,
@@ -176,7 +208,8 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_cou
                                     .dead = counted.dead,
                                     .refused = counted.refused,
                                     .carried = counted.carried,
-                                    .overtaken = counted.overtaken}};
+                                    .overtaken = counted.overtaken,
+                                    .dropped = counted.dropped}};
 }
 
 std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_tick(

@@ -18,7 +18,7 @@ class TypeTable;
 
 /// A record. Its spans point into the group's bytes, except for the span of a converted batch.
 struct JournalRecord {
-  enum class Kind : std::uint8_t { input, tick, schema, counters };
+  enum class Kind : std::uint8_t { input, tick, schema, counters, cut };
   Kind kind = Kind::input;
   std::size_t offset = 0;  ///< offset of the record in the group
 
@@ -31,6 +31,10 @@ struct JournalRecord {
   std::uint64_t tick = 0;  ///< number of the tick
   std::span<const std::byte> schema = {};
   RegistryCounters counters = {};
+  CascadeCut cut = {};
+  /// For an input, the cuts that follow its record directly. They must be known before the input is
+  /// replayed (RegistryHost::expect_cut), and are also returned as records of their own.
+  std::vector<CascadeCut> cuts = {};
 };
 
 struct JournalFault {
@@ -69,6 +73,9 @@ class RecordReader {
   JournalRecord next_unkept() noexcept;
   std::expected<std::optional<JournalRecord>, JournalFault> read_unkept(std::span<const std::byte> record);
   std::expected<std::optional<JournalRecord>, JournalFault> read_counters(std::span<const std::byte> record) const;
+  std::expected<std::optional<JournalRecord>, JournalFault> read_cut(std::span<const std::byte> record) const;
+  /// Returns the cuts that the next records contain. The records are verified when they are read.
+  std::vector<CascadeCut> cuts_ahead() const;
   std::unexpected<JournalFault> fault(std::size_t in_record, const std::string& what,
                                       const InputKind* of = nullptr) const;
 

@@ -103,6 +103,8 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
   }
   bool exact = report_.why.empty();
   if (!exact) ++report_.edits_only;
+  timed_ = !exact;
+  if (timed_) registry_.host().begin_turn();  // a cascade without end must not delay the opening
   RecordReader reader(group.records, group.first);
   std::optional<SavedTypes*> older;  // built at most once
   for (;;) {
@@ -138,6 +140,9 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
       case JournalRecord::Kind::counters:
         if (exact) registry_.host().set_counters(record.counters);
         break;
+      case JournalRecord::Kind::cut:
+        if (exact) registry_.host().expect_cut(record.cut);
+        break;
       case JournalRecord::Kind::input:
         if (record.envelope.sequence == stop_before_) {
           report_.stopped = named(record, registry_.types());
@@ -147,6 +152,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
             std::ranges::find(skip_, sequence) != skip_.end()) {
           report_.skipped.push_back(named(record, registry_.types()));
           if (report_.why.empty()) report_.why = "input " + std::to_string(sequence) + " before them was left out";
+          timed_ = true;
           pass_over(sequence, record.envelope.kind);
           if (exact && sequence != group.last) ++report_.edits_only;
           exact = false;
@@ -159,6 +165,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
           apply_edit(group, record);
         } else {
           posts_first_ = posts_first_ && record.envelope.kind == InputKind::post;
+          for (const CascadeCut& cut : record.cuts) registry_.host().expect_cut(cut);
           registry_.host().replay(record.envelope, record.batch);
           ++report_.inputs;
         }
@@ -206,11 +213,11 @@ void Recovery::pass_over(std::uint64_t sequence, InputKind kind) {
   if (posts_first_ && kind == InputKind::post) {
     BatchBuilder nothing;
     nothing.append_world(CancelTimer{});
-    registry_.host().replay({.sequence = sequence, .kind = InputKind::post}, nothing.front().bytes());
+    registry_.host().replay({.sequence = sequence, .kind = InputKind::post}, nothing.front().bytes(), timed_);
     return;
   }
   posts_first_ = false;
-  registry_.host().replay({.sequence = sequence, .kind = InputKind::flush}, {});
+  registry_.host().replay({.sequence = sequence, .kind = InputKind::flush}, {}, timed_);
 }
 
 void Recovery::note_failure(const JournalGroup& group, std::uint64_t sequence, const std::string& what) {
@@ -239,7 +246,7 @@ bool Recovery::grant_again(const JournalRecord& record) {
   posts_first_ = false;
   BatchBuilder builder;
   builder.append_world(grant);
-  registry_.host().replay(envelope, builder.front().bytes());
+  registry_.host().replay(envelope, builder.front().bytes(), timed_);
   return true;
 }
 
@@ -248,7 +255,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
   const TypeId type = type_of(record);
   if (record.envelope.session == 0) {
     if (posts_first_ && record.envelope.kind == InputKind::post) {
-      registry_.host().replay(record.envelope, record.batch);
+      registry_.host().replay(record.envelope, record.batch, timed_);
       return;
     }
     if (type == TypeTraits<Grant>::id) {
@@ -257,7 +264,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
     } else if (serves_edits(type)) {
       posts_first_ = false;
       registry_.host().replay({.sequence = sequence, .user = record.envelope.user, .kind = InputKind::push},
-                              record.batch);
+                              record.batch, timed_);
       return;
     }
     ++report_.left_out;
@@ -269,7 +276,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
                                                    .user = record.envelope.user,
                                                    .request = record.envelope.request,
                                                    .kind = InputKind::push},
-                                                  record.batch);
+                                                  record.batch, timed_);
   ++report_.edits;
   const TypeDescriptor* const known = registry_.types().find(type);
   const std::string name = known ? known->name : "a message";

@@ -136,6 +136,8 @@ class Recovery {
   // True while only posts have been replayed. The checkpoint may contain these posts as pending, so
   // each replayed post replaces the first pending one.
   bool posts_first_ = true;
+  // True while the group is not replayed exactly. The limit on time then ends cascades.
+  bool timed_ = false;
   RecoveryReport report_;
 };
 

@@ -1,6 +1,9 @@
 // How the naive model takes a message to its handlers.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "tests/model/naive/naive_kinds.h"
 #include "tests/model/naive/naive_model.h"
@@ -112,6 +115,9 @@ Refusal Model::builtin_world(const Message& message) {
         ++covered["timer cancelled"];
         break;
       }
+  } else if (message.type == id_of<muster::DropCarried>) {
+    if (!cascade_.empty()) ++covered["carried messages dropped"];
+    drop_carried(0);
   } else if (message.type == id_of<muster::InternText>) {
     keep_text(message.payload);
   } else if (message.type == id_of<muster::DefineTemplate>) {
@@ -133,18 +139,17 @@ void Model::to_world(const Message& message, Receipt& receipt) {
     note(refuse(RefusalCode::wrong_targets, {}, message.type), receipt);
     return;
   }
-  for (const Handler* handler : handlers_of(message.type))
-    if (handler->changes_message) {
-      note(refuse(RefusalCode::wrong_targets, {}, message.type), receipt);
-      ++covered["pass of a message that a handler changes"];
-      return;
-    }
   if (const Refusal refusal = builtin_world(message); refusal.code != RefusalCode::none) {
     note(refusal, receipt);
     return;
   }
   bool taken = is_worldly(message.type);
   Bytes payload = message.payload;
+  if (std::ranges::any_of(handlers_of(message.type), [](const Handler* each) { return each->changes_message; })) {
+    taken |= changed_pass(message.type, payload);
+    ++(taken ? receipt.handled : receipt.unhandled);
+    return;
+  }
   for (Handler* handler : handlers_of(message.type)) {
     if (handler->on_begin && !handler->on_begin()) {
       ++covered["pass skipped by on_begin"];
@@ -160,6 +165,43 @@ void Model::to_world(const Message& message, Receipt& receipt) {
         if (matches(*handler, things_.at(e))) call(*handler, e, payload);
   }
   ++(taken ? receipt.handled : receipt.unhandled);
+}
+
+bool Model::changed_pass(TypeId type, Bytes& payload) {
+  ++covered["pass of a message that a handler changes"];
+  bool taken = false;
+  std::map<Entity, Bytes> copies;
+  std::set<Entity> ended;
+  const std::vector<Handler*> all = handlers_of(type);
+  for (std::size_t at = 0; at < all.size();) {
+    std::vector<Handler*> stretch;
+    for (; at < all.size() && !all[at]->once; ++at)
+      if (all[at]->on_begin && !all[at]->on_begin())
+        ++covered["pass skipped by on_begin"];
+      else
+        stretch.push_back(all[at]);
+    taken |= !stretch.empty();
+    for (const auto& [place, order] : rows)
+      for (const Entity e : order) {
+        const Thing& thing = things_.at(e);
+        const auto may = [&](const Handler* each) { return may_match(*each, thing); };
+        if (ended.contains(e) || std::ranges::none_of(stretch, may)) continue;
+        Bytes& copy = copies.try_emplace(e, payload).first->second;
+        for (Handler* handler : stretch) {
+          if (!matches(*handler, thing) || !call(*handler, e, copy)) continue;
+          ++covered["pass consumed by an entity"];
+          ended.insert(e);
+          break;
+        }
+      }
+    if (at == all.size()) break;
+    Handler& once = *all[at++];
+    if (once.on_begin && !once.on_begin()) continue;
+    taken = true;
+    if (!copies.empty()) ++covered["handler without components between an entity's handlers"];
+    if (call(once, {}, payload)) break;
+  }
+  return taken;
 }
 
 void Model::handlers_at(const Message& message, Entity target, const Bytes& payload) {

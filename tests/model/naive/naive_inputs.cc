@@ -43,8 +43,8 @@ bool same_run(const Message& a, const Message& b) {
          a.parts == b.parts && a.is_table == b.is_table && a.has_rows == b.has_rows && kinds(a.rows) == kinds(b.rows);
 }
 
-Model::Model(const Types& types, std::uint64_t cascade_messages_max)
-    : types_(types), cascade_messages_max_(cascade_messages_max) {}
+Model::Model(const Types& types, std::uint64_t cascade_messages_max, std::uint64_t carried_messages_max)
+    : types_(types), cascade_messages_max_(cascade_messages_max), carried_messages_max_(carried_messages_max) {}
 
 Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t session, std::uint64_t request) {
   Receipt receipt;
@@ -86,9 +86,32 @@ Receipt Model::deliver_posts() {
   return sum;
 }
 
+void Model::drop_carried(std::size_t kept) {
+  if (cascade_.size() <= kept) return;
+  const auto first = cascade_.begin() + static_cast<std::ptrdiff_t>(kept);
+  std::vector<Message> dropped(first, cascade_.end());
+  cascade_.erase(first, cascade_.end());
+  const auto gives_up = [&](const Message& message) {
+    if (message.type == id_of<muster::Create> || is_tree(message.type)) give_up(message.targets);
+  };
+  for (const Message& message : dropped)
+    if (message.type == id_of<muster::HandlerRequest> && message.to == Message::To::world) cascade_.push_back(message);
+  for (const Message& message : dropped) {
+    if (message.type == id_of<muster::HandlerRequest> && message.to == Message::To::world) continue;
+    ++counters.dropped;
+    if (message.to != Message::To::later) gives_up(message);
+    for (const Message& inner : message.inner) gives_up(inner);
+  }
+}
+
 bool Model::deliver_cascade() {
   std::uint64_t left = cascade_messages_max_;
-  while (!cascade_.empty() && left > 0) {
+  const auto hold = [&] {
+    if (cascade_.size() > carried_messages_max_) ++covered["messages dropped: too many wait"];
+    drop_carried(carried_messages_max_);
+  };
+  for (std::uint64_t done = 0; !cascade_.empty() && left > 0; ++done) {
+    if (done % 8192 == 0) hold();
     const Message message = std::move(cascade_.front());
     cascade_.pop_front();
     Receipt receipt;
@@ -101,6 +124,7 @@ bool Model::deliver_cascade() {
     if (receipt.refused) ++covered[std::string("refused in a cascade: ") + muster::name(receipt.refusal.code)];
   }
   if (cascade_.empty()) return true;
+  hold();
   ++counters.carried;
   ++covered["cascade cut short"];
   return false;
@@ -112,22 +136,33 @@ void Model::deliver_carried() {
   ++covered["carried messages overtaken"];
 }
 
-Receipt Model::input(const Messages& batch, std::uint64_t session, std::uint64_t request) {
+Receipt Model::input(const Messages& batch, std::uint64_t session, std::uint64_t request, bool ahead) {
   deliver_posts();
   Receipt receipt = deliver_input(batch, InputKind::push, session, request);
-  receipt.cut_short = !deliver_cascade();
+  if (ahead) {
+    ++counters.overtaken;
+    ++covered["an input that goes before a cut cascade"];
+  }
+  receipt.cut_short = ahead ? !cascade_.empty() : !deliver_cascade();
   return receipt;
+}
+
+bool Model::is_ahead(const Message& message) const {
+  return !cascade_.empty() && message.to != Message::To::later &&
+         (message.type == id_of<muster::InternText> || message.type == id_of<muster::EnableHandler> ||
+          message.type == id_of<muster::DropCarried>);
 }
 
 Receipt Model::push(Message message) {
   if (message.to == Message::To::span && message.targets.empty()) return {};
-  wait_over();
-  return input({std::move(message)}, 0, 0);
+  const bool ahead = is_ahead(message);
+  wait_over(ahead);
+  return input({std::move(message)}, 0, 0, ahead);
 }
 
-void Model::wait_over() {
+void Model::wait_over(bool ahead) {
   posts_open_ = false;
-  deliver_carried();
+  if (!ahead) deliver_carried();
   deliver_posts();
 }
 
@@ -168,10 +203,11 @@ void Model::claim(const Messages& batch) {
 }
 
 Receipt Model::push_foreign(const Messages& batch, std::uint64_t session, std::uint64_t request) {
-  deliver_carried();
+  const bool ahead = is_ahead(batch.front());
+  if (!ahead) deliver_carried();
   deliver_posts();
   if (session == 0) claim(batch);
-  return input(batch, session, request);
+  return input(batch, session, request, ahead);
 }
 
 void Model::post_foreign(const Messages& batch) {

@@ -29,10 +29,10 @@ inline bool is_structural(TypeId type) {
 
 /// Messages that the registry itself takes where they are sent to the world.
 inline bool is_worldly(TypeId type) {
-  static const std::set<TypeId> all{id_of<muster::InternText>,    id_of<muster::Grant>,
-                                    id_of<muster::ReturnGrant>,   id_of<muster::CancelTimer>,
-                                    id_of<muster::Advance>,       id_of<muster::DefineTemplate>,
-                                    id_of<muster::EnableHandler>, id_of<muster::HandlerRequest>};
+  static const std::set<TypeId> all{
+      id_of<muster::InternText>,    id_of<muster::Grant>,          id_of<muster::ReturnGrant>,
+      id_of<muster::CancelTimer>,   id_of<muster::Advance>,        id_of<muster::DefineTemplate>,
+      id_of<muster::EnableHandler>, id_of<muster::HandlerRequest>, id_of<muster::DropCarried>};
   return all.contains(type);
 }
 

@@ -31,7 +31,7 @@ struct Thing {
 };
 
 struct Counters {
-  std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0;
+  std::uint64_t messages = 0, unhandled = 0, dead = 0, refused = 0, carried = 0, overtaken = 0, dropped = 0;
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 
@@ -43,7 +43,7 @@ struct Input {
 
 class Model {
  public:
-  explicit Model(const Types& types, std::uint64_t cascade_messages_max);
+  Model(const Types& types, std::uint64_t cascade_messages_max, std::uint64_t carried_messages_max);
 
   // --- inputs, as EntityRegistry has them ---
   Receipt push(Message message);
@@ -127,15 +127,21 @@ class Model {
   Receipt deliver_posts();
   bool deliver_cascade();
   /// Before an input: what was carried over, then what was posted.
-  void wait_over();
+  void wait_over(bool ahead = false);
+  /// Whether it goes before what a cut cascade carries over.
+  bool is_ahead(const Message& message) const;
+  /// Drops all but the oldest `kept` messages that wait, and the requests about handlers.
+  void drop_carried(std::size_t kept);
   void deliver_carried();
   void claim(const Messages& batch);
   void claim_timers(const Messages& batch);
-  Receipt input(const Messages& batch, std::uint64_t session, std::uint64_t request);
+  Receipt input(const Messages& batch, std::uint64_t session, std::uint64_t request, bool ahead = false);
 
   void deliver(const Message& message, Receipt& receipt);
   void to_targets(const Message& message, const std::vector<Entity>& targets, Receipt& receipt);
   void to_world(const Message& message, Receipt& receipt);
+  /// Takes a pass to its handlers entity by entity, each with its own copy. True if any was called.
+  bool changed_pass(TypeId type, Bytes& payload);
   void builtin(const Message& message, Entity target, Receipt& receipt);
   Refusal builtin_world(const Message& message);
   void tree(const Message& message, Receipt& receipt);
@@ -195,7 +201,7 @@ class Model {
   void end(std::uint64_t ordinal);
 
   const Types& types_;
-  std::uint64_t cascade_messages_max_;
+  std::uint64_t cascade_messages_max_, carried_messages_max_;
   std::map<Entity, Thing> things_;
   std::map<std::uint64_t, std::string> text_by_hash_;
   std::deque<Run> posts_;

@@ -203,6 +203,7 @@ Message Decider::foreign(std::uint64_t kind) {
     case 25: {
       const bool enabled = random_.percent(60);
       const std::string name = handler_name();
+      if (name.empty() || name.starts_with("late.")) return world(muster::DropCarried{});
       return world(muster::EnableHandler{.name = {name.empty() ? 0 : muster::hash64(name)}, .enabled = enabled});
     }
     default: {

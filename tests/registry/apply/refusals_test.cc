@@ -128,24 +128,6 @@ TEST_CASE("a structure message to the world or to a line of entities is refused"
   CHECK(registry.alive(orc));
 }
 
-TEST_CASE("a pass of a message that a handler changes or consumes is refused: anybody may send one") {
-  EntityRegistry registry;
-  int called = 0;
-  auto s = registry.subscribe("changes", [&](game::Damage& hit, const game::Health&) { ++called, hit.amount = 0; });
-  const auto other = registry.subscribe("counts", [&](const game::Damage&, const game::Health&) { ++called; });
-  registry.create("orc", game::Health{}).or_stop();
-  Receipt receipt = registry.push(game::Damage{});
-  CHECK(receipt.refused == 1);
-  CHECK(receipt.handled == 0);
-  CHECK(receipt.refusal.code == RefusalCode::wrong_targets);
-  CHECK(receipt.refusal.type == TypeTraits<game::Damage>::id);
-  CHECK(called == 0);
-  s.end();
-  receipt = registry.push(game::Damage{});
-  CHECK(receipt.handled == 1);
-  CHECK(called == 1);
-}
-
 TEST_CASE("a handler that changes a structure message changes its target's copy alone") {
   EntityRegistry registry;
   std::vector<std::uint32_t> seen;

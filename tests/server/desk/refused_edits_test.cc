@@ -68,7 +68,6 @@ TEST_CASE("each code of a refusal has its sentence, with the message, the field 
        "muster.Spawn has another number of targets than the template has nodes, or one of them twice"},
       {{Code::wrong_targets, {}, create},
        "muster.Create cannot be sent there: it says what becomes of entities that are named one by one"},
-      {{Code::wrong_targets, {}, damage}, "arena.Damage cannot be sent to the world: a handler changes it on its way"},
       {{Code::other_layout, {}, health}, "arena.Health has a different layout in this world"},
       {{Code::timer_chosen},
        "the world numbers timers itself: this one has its own number, or that of a waiting timer"},

@@ -89,6 +89,9 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
                         .timers = 22,
                         .templates = 23,
                         .journal_bytes = 26,
+                        .cascades_cut = 25,
+                        .carried_dropped = 28,
+                        .carried_bytes = 27,
                         .disk_error = "the disk is full"};
   CHECK(metrics_text(figures, 24) ==
         "# HELP muster_tick_seconds Processor time per tick since the server started.\n"
@@ -156,6 +159,16 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
         "# HELP muster_edits_refused_total Batches from sessions that were refused.\n"
         "# TYPE muster_edits_refused_total counter\n"
         "muster_edits_refused_total 13\n"
+        "# HELP muster_cascades_cut_total How often the rest of a cascade was carried over to the next input, in the "
+        "world's lifetime.\n"
+        "# TYPE muster_cascades_cut_total counter\n"
+        "muster_cascades_cut_total 25\n"
+        "# HELP muster_carried_dropped_total Carried messages that were dropped, in the world's lifetime.\n"
+        "# TYPE muster_carried_dropped_total counter\n"
+        "muster_carried_dropped_total 28\n"
+        "# HELP muster_carried_bytes Size of the messages carried over.\n"
+        "# TYPE muster_carried_bytes gauge\n"
+        "muster_carried_bytes 27\n"
         "# HELP muster_entities Entities.\n"
         "# TYPE muster_entities gauge\n"
         "muster_entities 19\n"

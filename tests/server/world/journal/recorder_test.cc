@@ -25,6 +25,7 @@ std::string named(const JournalRecord& record) {
     case JournalRecord::Kind::tick: return "tick " + std::to_string(record.tick) + " after " + sequence;
     case JournalRecord::Kind::schema: return "schema after " + sequence;
     case JournalRecord::Kind::counters: return "counters after " + sequence;
+    case JournalRecord::Kind::cut: return "cut after " + sequence;
     case JournalRecord::Kind::input: break;
   }
   return "input " + sequence;
@@ -272,7 +273,7 @@ TEST_CASE("each byte of a record that says nothing is zero, and each that says s
   }
   // Kinds that there are not, and bounds that no record has.
   const std::size_t push = records[1].first, flush = records[3].first, tick = records[5].first;
-  for (const int kind : {0, 6, 15, 20, 255})
+  for (const int kind : {0, 6, 15, 21, 255})
     CHECK(with(push + 4, static_cast<std::uint8_t>(kind)) == "unknown kind of record " + std::to_string(kind));
   CHECK(with(push + 4, std::uint8_t{3}) == "a flush with a batch, on");
   CHECK(with(flush + 4, std::uint8_t{1}) == "an input without its batch, on");

@@ -275,3 +275,35 @@ TEST_CASE("values that no field can have are read as they were recorded: a handl
   of.registry.push(a, game::Swear{.team = static_cast<game::Team>(9)});
   CHECK(read_all(of.journal().at(0).records, 2, of.registry.types()) == std::pair{1, std::string()});
 }
+
+TEST_CASE("the cuts that time made follow their input, and precede the next one if the cascade was resumed") {
+  RecordedGame of({.cascade_ns_max = 1, .on_warning = [](const std::string&) {}});
+  EntityRegistry& r = of.registry;
+  const Entity a = r.create(game::Health{});
+  of.record();
+  r.push(a, game::Ping{.hops = 20});  // 16 of 20 are delivered
+  r.push(a, game::Ping{.hops = 40});  // the other 4, and then 16 of 40
+  r.push(a, game::Ping{.hops = 0});   // 16 of the 24, and then 8
+  const JournalGroup group = of.journal().at(0);
+  RecordReader reader(group.records, group.first);
+  std::string read;
+  std::vector<std::size_t> cuts;
+  while (const auto record = reader.next(r.types()).value()) {
+    if (record->kind == JournalRecord::Kind::cut) cuts.push_back(record->offset);
+    read += record->kind == JournalRecord::Kind::cut
+                ? "cut " + std::to_string(record->cut.resumed) + " " + std::to_string(record->cut.messages)
+                : "input with " + std::to_string(record->cuts.size());
+    read += ", ";
+  }
+  CHECK(read == "input with 1, cut 0 16, input with 2, cut 0 16, cut 1 16, input with 0, ");
+  REQUIRE(cuts.size() == 3);
+  const auto error = [&](std::size_t at, std::uint8_t value) {
+    auto bytes = copied(group.records);
+    bytes[cuts[0] + at] = static_cast<std::byte>(value);
+    return read_all(bytes, group.first, r.types()).second;
+  };
+  const auto at = [&](std::size_t offset) { return "byte " + std::to_string(cuts[0] + offset) + ": "; };
+  for (const std::size_t zero : {5u, 7u, 32u, 63u}) CHECK(error(zero, 1) == at(zero) + "a byte that must be zero");
+  CHECK(error(16, 9) == at(16) + "a cut at another input than the last");
+  CHECK(error(0, 128).starts_with(at(0)));
+}

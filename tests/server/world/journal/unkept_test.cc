@@ -285,10 +285,10 @@ TEST_CASE("records of what is not kept that are none are refused, naming the byt
     CHECK(with(zero, 1) == "byte " + std::to_string(zero) + ": a byte that must be zero");
   CHECK(with(counters + offsetof(CountersRecord, sequence), 99) ==
         "byte " + std::to_string(counters + 16) + ": counters behind another input than the last");
-  for (const std::size_t zero : {5u, 15u, 72u, 79u})
+  for (const std::size_t zero : {5u, 15u})
     CHECK(with(counters + zero, 1) == "byte " + std::to_string(counters + zero) + ": a byte that must be zero");
   // Every other kind and length.
-  CHECK(with(4, 20) == "byte 4: unknown kind of record 20");
+  CHECK(with(4, 21) == "byte 4: unknown kind of record 21");
   CHECK(with(counters, 64).starts_with("byte " + std::to_string(counters)));
   CHECK(with(0, 80).starts_with("byte 0: inputs that were not kept, of 80 bytes"));
 }
