@@ -215,7 +215,9 @@ class Typescript {
       const std::string number = type.underlying == FieldKind::uint64
                                      ? std::to_string(static_cast<std::uint64_t>(value.value))
                                      : std::to_string(value.value);
-      text += comment(value.doc, "  ") + "  " + value.name + ": " + number + (wide ? "n" : "") + ",\n";
+      // Written as a plain key, __proto__ would set the object's prototype.
+      const std::string key = value.name == "__proto__" ? "['__proto__']" : value.name;
+      text += comment(value.doc, "  ") + "  " + key + ": " + number + (wide ? "n" : "") + ",\n";
     }
     text += "} as const;\n";
     if (type.bit_flags)
