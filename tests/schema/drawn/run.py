@@ -56,7 +56,7 @@ class Project:
             if done.returncode == 0:
                 continue
             self.refused = True
-            if done.returncode != 1 or not REFUSAL.match(done.stderr):
+            if done.returncode != 1 or not REFUSAL.search(done.stderr):
                 self.faults.append(f"schemac exited with {done.returncode} and said: {done.stderr}")
             return
         stem = pathlib.Path(self.files[-1][0]).stem
