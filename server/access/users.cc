@@ -18,6 +18,7 @@
 #include "messages/utf8.h"
 #include "schema/hex.h"
 #include "schema/kinds.h"
+#include "system/open_file.h"
 
 namespace muster {
 namespace {
@@ -113,16 +114,15 @@ Users::Users(const std::vector<Admission>& own, std::string path, std::string wo
 }
 
 void Users::read() {
-  // Without O_NONBLOCK, opening a FIFO would block until the FIFO has a writer.
-  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat found{};
-  int why = descriptor < 0 || ::fstat(descriptor, &found) != 0 ? errno : 0;
-  if (descriptor < 0 && why == ENOENT) return;
+  const int descriptor = open_file(path_.c_str(), O_RDONLY);
+  int why = descriptor < 0 ? errno : 0;
+  if (why == ENOENT) return;
   std::string text;
-  if (why == 0 && S_ISREG(found.st_mode)) why = read_all(descriptor, text);
+  if (why == 0) why = read_all(descriptor, text);
   if (descriptor >= 0) ::close(descriptor);
-  if (why == 0 && !S_ISREG(found.st_mode))
-    throw ServerError("the users cannot be read from " + path_ + ": not a regular file");
+  if (why == EINVAL || why == ELOOP)
+    throw ServerError("the users cannot be read from " + path_ + ": " +
+                      (why == ELOOP ? "a symbolic link" : "not a regular file"));
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
@@ -231,7 +231,7 @@ std::expected<void, UserFault> Users::write() const {
   // completely written or unchanged.
   const std::string beside = path_ + "-new";
   ::unlink(beside.c_str());
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int file = open_file(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL);
   bool good = file >= 0;
   for (std::size_t done = 0; good && done < text.size();) {
     const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);

@@ -12,13 +12,13 @@ namespace {
 test::Said compile(const test::Folder& folder, const std::map<std::string, std::string>& files, const std::string& file,
                    const std::string& arguments = "--check") {
   for (const auto& [path, text] : files) {
-    std::filesystem::create_directories((folder / path).parent_path());
+    std::filesystem::create_directories(std::filesystem::path(folder / path).parent_path());
     test::write_file(folder / path, text);
   }
   return test::run_schemac_alone(folder, file + " " + arguments);
 }
 
-const std::string muster = "include \"schema/muster.fbs\";\n";
+const std::string with_muster = "include \"schema/muster.fbs\";\n";
 
 struct Refused {
   std::map<std::string, std::string> files;
@@ -38,7 +38,7 @@ TEST_CASE("A schema whose header or module would not compile is refused with fil
         {"units/types.fbs", "include \"../types.fbs\";"},
         {"types.fbs", "namespace u; struct M { v:int; }"}},
        "game.fbs",
-       "units/types.fbs:1:9: types.fbs: units/types.fbs and types.fbs would both become types.h and types.ts; rename "
+       "game.fbs:1:9: types.fbs: units/types.fbs and types.fbs would both become types.h and types.ts; rename "
        "one of "
        "them"},
       {{{"game.fbs", "include \"muster.fbs\"; namespace g; struct A { x:int; }"},
@@ -65,21 +65,21 @@ TEST_CASE("A schema whose header or module would not compile is refused with fil
        "rename one of them"},
       {{{"a.fbs", "namespace g;\nstruct a { x:int; }\nnamespace g.a; struct B { x:int; }"}},
        "a.fbs",
-       "a.fbs:2:8: g.a: C++ would have one name, g::a, for the type g.a and for the namespace g.a; rename one of them"},
+       "a.fbs:2:8: g.a: C++ would have one name, g::a, for the namespace g.a and for the type g.a; rename one of them"},
       {{{"a.fbs", "namespace muster.game;\nstruct A { x:int; }"}},
        "a.fbs",
        "a.fbs:2:8: muster.game.A: the namespace muster is for Muster's own schemas; use another one"},
       {{{"a.fbs", "struct muster { x:int; }"}},
        "a.fbs",
        "a.fbs:1:8: muster: the namespace muster is for Muster's own schemas; use another one"},
-      {{{"a.fbs", muster + "namespace g; struct A (component, was: \"g.O\") { x:int; }\nstruct B (component, was: "
-                           "\"g.O\") { x:int; }"}},
+      {{{"a.fbs", with_muster + "namespace g; struct A (component, was: \"g.O\") { x:int; }\nstruct B (component, was: "
+                                "\"g.O\") { x:int; }"}},
        "a.fbs",
        "a.fbs:3:8: g.B: was 'g.O' is also the older name of g.A"},
-      {{{"a.fbs", muster + "namespace g; table A (message) { x:int (was: \"o\");\n y:int (was: \"o\"); }"}},
+      {{{"a.fbs", with_muster + "namespace g; table A (message) { x:int (was: \"o\");\n y:int (was: \"o\"); }"}},
        "a.fbs",
        "a.fbs:3:2: g.A.y: was 'o' is also the older name of x"},
-      {{{"a.fbs", muster + "namespace g; enum E : ubyte (native_type: \"int x; enum E\") { a }"}},
+      {{{"a.fbs", with_muster + "namespace g; enum E : ubyte (native_type: \"int x; enum E\") { a }"}},
        "a.fbs",
        "a.fbs:2:19: g.E: native_type is not the name of an enum class, as in \"game::Team\""},
   }));
@@ -91,12 +91,12 @@ TEST_CASE("A schema whose header or module would not compile is refused with fil
 
 TEST_CASE("Names that C++ cannot use get an underscore, and stay apart from others", "[clashes]") {
   const test::Folder folder;
-  const test::Said said =
-      compile(folder,
-              {{"a.fbs", muster + "namespace time.std; enum E : ubyte { none, class, class_, NAN, __linux__ }\n"
-                                  "enum any : ubyte (bit_flags) { a }\nstruct A (component) { kind:E; std:int; }\n"
-                                  "table to (message) { e:E = class; class:int; class_:int; from:muster.Entity; }"}},
-              "a.fbs", "-o a.h");
+  const test::Said said = compile(
+      folder,
+      {{"a.fbs", with_muster + "namespace time.std; enum E : ubyte { none, class, class_, NAN, __linux__ }\n"
+                               "enum any : ubyte (bit_flags) { a }\nstruct A (component) { kind:E; std:int; }\n"
+                               "table to (message) { e:E = class; class:int; class_:int; from:muster.Entity; }"}},
+      "a.fbs", "-o a.h");
   CHECK(said.errors.find("error") == std::string::npos);
   REQUIRE(said.code == 0);
   const std::string header = test::read_file(folder / "a.h");
@@ -111,11 +111,12 @@ TEST_CASE("Names that C++ cannot use get an underscore, and stay apart from othe
 
 TEST_CASE("A type of another namespace is named from the global namespace", "[clashes]") {
   const test::Folder folder;
-  const test::Said said = compile(
-      folder,
-      {{"a.fbs", muster + "namespace math; struct Vec { x:float; }\nnamespace game.math; struct Curve { k:float; }\n"
-                          "namespace game; struct Place (component) { at:math.Vec; bend:math.Curve; }"}},
-      "a.fbs", "-o a.h");
+  const test::Said said =
+      compile(folder,
+              {{"a.fbs", with_muster +
+                             "namespace math; struct Vec { x:float; }\nnamespace game.math; struct Curve { k:float; }\n"
+                             "namespace game; struct Place (component) { at:math.Vec; bend:math.Curve; }"}},
+              "a.fbs", "-o a.h");
   INFO(said.errors);
   REQUIRE(said.code == 0);
   const std::string header = test::read_file(folder / "a.h");

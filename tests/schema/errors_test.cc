@@ -142,7 +142,8 @@ TEST_CASE("The line and column of an error are those of the field, the value or 
       {"include \"inner.fbs\";", "inner.fbs:2:12: i.A.v: default"},
   }));
   const test::Folder folder;
-  test::write_file(folder / "inner.fbs", "namespace i;\nstruct A { v:int (default: \"many\"); }");
+  test::write_file(folder / "inner.fbs",
+                   "include \"schema/muster.fbs\"; namespace i;\nstruct A { v:int (default: \"many\"); }");
   const bool is_inner = schema.starts_with("include");
   test::write_file(folder / "wrong.fbs", (is_inner ? schema : std::string()) +
                                              "include \"schema/muster.fbs\";\nnamespace g;\n" +
@@ -322,7 +323,8 @@ TEST_CASE("Two names with one hash cannot be in one schema", "[errors]") {
   test::write_file(folder / "wrong.fbs",
                    attributes + "struct " + first + " { v:int; } struct " + second + " { v:int; }");
   const test::Said said = test::run_schemac(folder, "wrong.fbs --check");
-  CHECK(said.errors == "wrong.fbs: g." + second + ": has the same type id as g." + first +
-                           " (their names have one hash); rename one of them\n");
+  CHECK(said.errors.starts_with("wrong.fbs:1:"));
+  CHECK(said.errors.substr(said.errors.find(' ')) ==
+        " g." + second + ": has the same type id as g." + first + " (their names have one hash); rename one of them\n");
   CHECK(said.code == 1);
 }
