@@ -13,8 +13,8 @@ namespace muster::schemac {
 /// Returns the identifier, with an underscore appended if C++ reserves it, or if it is a macro
 /// ("class_", "NAN_").
 std::string cpp_name(std::string_view identifier);
-/// Returns the C++ names of the members of one class or enum. All names are distinct, and none is in
-/// `taken`. Names that need no underscore are kept.
+/// Returns the C++ names of the members of one class or enum. All names are distinct, and none of
+/// them is in `taken`. Names that need no underscore are kept.
 std::vector<std::string> unique_names(const std::vector<std::string_view>& identifiers,
                                       const std::vector<std::string>& taken = {});
 /// Returns the C++ names of the enum's values.

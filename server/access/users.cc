@@ -198,7 +198,8 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name) || has_blank_letters(name))  // lists written by earlier versions may contain such names
+  // Lists written by earlier versions may contain such names.
+  if (has_invisible(name) || has_blank_letters(name))
     return std::unexpected(UserFault{"user_name", "a user's name must not contain invisible characters"});
   if (users_.size() >= users_max)
     return std::unexpected(

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that what schemac accepts compiles, in C++ with each compiler and in TypeScript, and that what it refuses is named
-by file, line and type. Draws that many schemas from a seed; `--draws 7 --first 7` repeats one of them."""
+"""Checks that what schemac accepts compiles, in C++ with each compiler and in TypeScript, and that
+what it refuses is named by file, line and name. The number of a schema is its seed: `--draws 1
+--first 7` repeats schema 7."""
 import argparse
 import concurrent.futures
 import json
@@ -96,7 +97,7 @@ def precompile(compiler, include, folder):
     is_gcc = "-fno-color-diagnostics" not in flags_of(compiler)
     out = header.with_suffix(".h.gch" if is_gcc else ".h.pch")
     flags = [flag for flag in flags_of(compiler) if flag != "-fsyntax-only"]
-    subprocess.run([*compiler, *flags, "-I", include, "-x", "c++-header", header, "-o", out], check=True)
+    subprocess.run([*compiler, *flags, "-I", include, "-x", "c++-header", header, "-o", out], check=True, timeout=600)
     return ["-I", include, *(["-include", str(header)] if is_gcc else ["-include-pch", str(out)])]
 
 
@@ -136,7 +137,8 @@ def main():
     folder = folder.resolve()
     compilers = [compiler.split() for compiler in given.compiler]
     prefixes = [precompile(compiler, given.include, folder) for compiler in compilers]
-    subprocess.run([given.schemac, "--flatc", given.flatc, given.muster, "--ts", folder / "muster.ts"], check=True)
+    subprocess.run([given.schemac, "--flatc", given.flatc, given.muster, "--ts", folder / "muster.ts"], check=True,
+                   timeout=60)
     print(f"schemas {given.first} to {given.first + given.draws - 1}", flush=True)
     refused, faulty = 0, 0
     for begin in range(given.first, given.first + given.draws, 50):
