@@ -82,7 +82,7 @@ class FlatObject {
 };
 
 /// Returns true if the world's file is there, but the process does not hold the world's lock file
-/// (server/world/file/lock.h). The address file is then left over, or was put there by someone else.
+/// (server/world/file/lock.h). In that case, the address file is left over, or is not the server's.
 bool lacks_lock(const std::string& world_path, std::int64_t process) {
   const std::string world = real_path(world_path);
   struct stat found{};

@@ -222,8 +222,8 @@ std::string doc_comment(std::string_view text, std::string_view indent) {
       if ((line[at + 1] == '\x80' && line[at + 2] >= '\xaa' && line[at + 2] <= '\xae') ||
           (line[at + 1] == '\x81' && line[at + 2] >= '\xa6' && line[at + 2] <= '\xa9'))
         line.replace(at, 3, " ");
-    // A backslash, or the trigraph for one, at the end of a line comment would continue the comment on
-    // the next line.
+    // A backslash, or the trigraph for one, at the end of a line comment would continue the comment
+    // on the next line.
     while (line.ends_with('\\') || line.ends_with(' ') || line.ends_with("?\?/")) line.pop_back();
     out += std::string(indent) + "///" + (line.empty() ? "" : " ") + line + "\n";
     if (end == std::string_view::npos) break;
