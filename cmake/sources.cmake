@@ -9,6 +9,7 @@ set(muster_schema_sources
   schema/reduce.cc
 )
 set(muster_schemac_sources
+  schema/schemac/clashes.cc
   schema/schemac/explain.cc
   schema/schemac/field_ids.cc
   schema/schemac/flatc.cc
@@ -17,9 +18,12 @@ set(muster_schemac_sources
   schema/schemac/main.cc
   schema/schemac/names.cc
   schema/schemac/own_schemas.cc
+  schema/schemac/places.cc
   schema/schemac/questions.cc
+  schema/schemac/reserved.cc
   schema/schemac/structs.cc
   schema/schemac/tables.cc
+  schema/schemac/tokens.cc
   schema/schemac/typescript.cc
 )
 set(muster_registry_sources

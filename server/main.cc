@@ -4,6 +4,7 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -128,6 +129,20 @@ void raise_descriptor_limit() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Warns if other users of the machine can read the world, or put files next to it.
+void warn_of_others(const World& world) {
+  const std::string file = real_path(world.path());
+  struct stat found{};
+  if (::stat(file.c_str(), &found) == 0 && (found.st_mode & 077) != 0)
+    spdlog::warn("{}: other users of this machine can open it (mode {:04o}); chmod 600 makes it private", file,
+                 found.st_mode & 07777);
+  std::string folder = file.substr(0, file.rfind('/') + 1);
+  if (folder.empty()) folder = ".";
+  if (::stat(folder.c_str(), &found) == 0 && (found.st_mode & 022) != 0)
+    spdlog::warn("{}: other users of this machine can put files into its folder (mode {:04o}); chmod 700 prevents it",
+                 file, found.st_mode & 07777);
 }
 
 /// Warns that handlers of muster.Update are not called if the world has no ticks.
@@ -258,6 +273,7 @@ struct Served {
                                                                                : exit_world,
                                      error.what()});
     }
+    if (!again) warn_of_others(*world);
     warn_of_mended(*world);
     tell_of_recovery(*world);
     warn_of_idle(*world, arguments.hz);

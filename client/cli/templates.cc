@@ -1,7 +1,9 @@
 // The commands for templates: templates, define, merge.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
@@ -69,6 +71,9 @@ void define(const Common& common, const std::vector<std::string>& files) {
   RemoteWorld world(connect(common.where));
   session::Templates all;
   for (const std::string& path : files) {
+    std::error_code failure;
+    if (std::filesystem::exists(path, failure) && !std::filesystem::is_regular_file(path, failure))
+      fail(Exit::bad_file, path + " is not a regular file");
     std::ifstream file(path, std::ios::binary);
     const std::string text(std::istreambuf_iterator<char>(file), {});
     if (!file) fail(Exit::bad_file, path + " cannot be read");

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
+#include "system/open_file.h"
 #include "system/real_path.h"
 
 namespace muster {
@@ -79,6 +81,26 @@ class FlatObject {
   std::string_view text_;
 };
 
+/// Returns true if the world's file is there, but the process does not hold the world's lock file
+/// (server/world/file/lock.h). In that case, the address file is left over, or is not the server's.
+bool lacks_lock(const std::string& world_path, std::int64_t process) {
+  const std::string world = real_path(world_path);
+  struct stat found{};
+  if (::stat(world.c_str(), &found) != 0) return false;
+  const int file = open_file((world + "-lock").c_str(), O_RDONLY);
+  if (file < 0) return errno != EACCES;
+  struct flock whole{};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  const bool is_held = ::fcntl(file, F_OFD_GETLK, &whole) == 0 && whole.l_type == F_WRLCK;
+  char text[64] = {};
+  long long holder = 0;
+  const bool is_read =
+      ::pread(file, text, sizeof text - 1, 0) > 0 && std::sscanf(text, "muster-lock 1\nprocess %lld", &holder) == 1;
+  ::close(file);
+  return !is_held || !is_read || holder != process;
+}
+
 }  // namespace
 
 std::string address_file_of(const std::string& world_path) { return real_path(world_path) + "-server.json"; }
@@ -119,6 +141,12 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
         ClientError::Kind::lost,
         "no server is running for " + world_path + " (process " + std::to_string(address.pid) + " has ended)",
         {}});
+  if (lacks_lock(world_path, address.pid))
+    return std::unexpected(ClientError{ClientError::Kind::lost,
+                                       "no server is running for " + world_path + ": process " +
+                                           std::to_string(address.pid) + ", which " + path +
+                                           " names, does not have it open",
+                                       {}});
   return address;
 }
 

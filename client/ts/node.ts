@@ -1,5 +1,5 @@
 // The client in Node. Connects by address, or by the world's address file.
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { Client } from './client.js';
@@ -46,6 +46,21 @@ function real_path(world_path: string): string {
 }
 
 /**
+ * True if the world's file is there, but its lock file does not name this process. The address file
+ * is then left over, or was put there by someone else.
+ */
+function lacks_lock(world_path: string, pid: number): boolean {
+  const world = real_path(world_path);
+  if (!existsSync(world)) return false;
+  try {
+    const found = /^muster-lock 1\nprocess (\d+)\n/.exec(readFileSync(world + '-lock', 'latin1'));
+    return found === null || Number(found[1]) !== pid;
+  } catch (error) {
+    return (error as { code?: string }).code !== 'EACCES';
+  }
+}
+
+/**
  * Returns address and token of a world's server, for connect. Fails with `lost` if no server serves
  * the world, and with `mistaken` if its address file is invalid.
  */
@@ -68,6 +83,10 @@ export function read_address_file(world_path: string): { address: string; token:
   } catch (error) {
     if ((error as { code?: string }).code === 'ESRCH')
       throw new ClientError('lost', `no server is running for ${world_path} (process ${server.pid} has ended)`);
+  }
+  if (lacks_lock(world_path, server.pid)) {
+    const what = `process ${server.pid}, which ${path} names, does not have it open`;
+    throw new ClientError('lost', `no server is running for ${world_path}: ${what}`);
   }
   return { address: server.unix ? 'unix:' + server.unix : server.address, token: server.token, server };
 }

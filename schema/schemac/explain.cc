@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -11,75 +12,13 @@
 
 #include "schema/edit_distance.h"
 #include "schema/schemac/flatc.h"
+#include "schema/schemac/places.h"
+#include "schema/schemac/tokens.h"
 
 namespace muster::schemac {
 namespace {
 
 constexpr std::size_t files_max = 1000;
-
-struct Token {
-  std::string text;  ///< the token's text; for strings, without the quotation marks
-  bool is_string = false, is_word = false;
-  std::size_t line = 1, column = 1;
-};
-
-/// Splits a schema's text into words, strings, numbers, and single characters, omitting comments.
-/// The last token is empty.
-std::vector<Token> tokens_of(std::string_view text) {
-  std::vector<Token> tokens;
-  std::size_t at = 0, line = 1, line_begin = 0;
-  const auto is_letter = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-  };
-  const auto step = [&] {
-    if (text[at] == '\n') ++line, line_begin = at + 1;
-    ++at;
-  };
-  while (at < text.size()) {
-    const char c = text[at];
-    Token token;
-    token.line = line;
-    token.column = at - line_begin + 1;
-    if (text.substr(at).starts_with("//")) {
-      while (at < text.size() && text[at] != '\n') ++at;
-      continue;
-    }
-    if (text.substr(at).starts_with("/*")) {
-      while (at < text.size() && !text.substr(at).starts_with("*/")) step();
-      at = std::min(at + 2, text.size());
-      continue;
-    }
-    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
-      step();
-      continue;
-    }
-    if (c == '"' || c == '\'') {
-      step();
-      while (at < text.size() && text[at] != c) {
-        if (text[at] == '\\' && at + 1 < text.size()) token.text += text[at], step();
-        token.text += text[at];
-        step();
-      }
-      at = std::min(at + 1, text.size());
-      token.is_string = true;
-    } else if (is_letter(c) || c == '-' || c == '+') {
-      do {
-        token.text += text[at++];
-        // A qualified name such as std::string is one token.
-        if (text.substr(at).starts_with("::")) token.text += "::", at += 2;
-      } while (at < text.size() && is_letter(text[at]));
-      token.is_word = true;
-    } else {
-      token.text = c;
-      step();
-    }
-    tokens.push_back(std::move(token));
-  }
-  tokens.emplace_back();
-  tokens.back().line = line;
-  tokens.back().column = at - line_begin + 1;
-  return tokens;
-}
 
 /// Returns flatc's name for a type that is known under a different name elsewhere, or an empty
 /// string if there is none.
@@ -222,14 +161,9 @@ class Reader {
   std::string read_include(File& file) {
     const Token& named = file.now();
     if (!named.is_string) return {};
-    std::vector<std::string> folders = {std::filesystem::path(file.path).parent_path().string()};
-    if (folders.front().empty()) folders.front() = ".";
-    folders.insert(folders.end(), include_folders_.begin(), include_folders_.end());
-    for (const std::string& folder : folders) {
-      const std::filesystem::path path = std::filesystem::path(folder) / named.text;
-      std::error_code error;
-      if (std::filesystem::is_regular_file(path, error)) return read(path.lexically_normal().string());
-    }
+    const std::vector<std::string> folders = folders_of(file.path, include_folders_);
+    if (const std::filesystem::path path = included_file(named.text, folders); !path.empty())
+      return read(path.string());
     std::string said = file.place(named) + "there is no " + named.text + " in ";
     for (std::size_t i = 0; i < folders.size(); ++i) said += (i ? ", " : "") + folders[i];
     said += "; name the folder that holds it with -I";
@@ -400,8 +334,44 @@ class Reader {
 
 }  // namespace
 
-std::string explain_refusal(const std::string& source, const std::vector<std::string>& include_folders) {
-  return Reader(include_folders).read(source);
+namespace {
+
+/// Returns the first error of flatc's output, such as "  /a/b.fbs:3: 33: error: expecting: ;", with
+/// the name of what is declared there.
+std::string retold(std::string_view said, const Places& places) {
+  while (!said.empty()) {
+    const std::string_view line = said.substr(0, said.find('\n'));
+    said.remove_prefix(std::min(line.size() + 1, said.size()));
+    constexpr std::string_view mark = ": error: ";
+    const std::size_t end = line.find(mark);
+    if (end == line.npos) continue;
+    std::string_view place = line.substr(0, end);
+    place.remove_prefix(std::min(place.find_first_not_of(' '), place.size()));
+    const auto take_number = [&] {
+      const std::size_t colon = place.rfind(':');
+      if (colon == place.npos) return std::size_t{0};
+      std::string_view digits = place.substr(colon + 1);
+      digits.remove_prefix(std::min(digits.find_first_not_of(' '), digits.size()));
+      std::size_t number = 0;
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      place = place.substr(0, colon);
+      return number;
+    };
+    const std::size_t column = take_number(), row = take_number();
+    if (row == 0) continue;
+    const std::string path(place), at = places.declared_at(path, row, column);
+    return places.spelled(path) + ":" + std::to_string(row) + ":" + std::to_string(column) + ": " + at +
+           (at.empty() ? "" : ": ") + std::string(line.substr(end + mark.size()));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string explain_refusal(const std::string& source, const std::vector<std::string>& include_folders,
+                            std::string_view said) {
+  std::string explained = Reader(include_folders).read(source);
+  return explained.empty() ? retold(said, Places(source, include_folders)) : explained;
 }
 
 }  // namespace muster::schemac

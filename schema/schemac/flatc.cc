@@ -1,11 +1,13 @@
 #include "schema/schemac/flatc.h"
 
+#include <fcntl.h>
 #include <flatbuffers/reflection.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -37,6 +39,18 @@ bool ScratchFolder::can_be_written() const {
   return written;
 }
 
+namespace {
+std::string read_to_end(int descriptor) {
+  std::string text;
+  char part[4096];
+  for (;;) {
+    const ssize_t bytes = ::read(descriptor, part, sizeof part);
+    if (bytes > 0) text.append(part, static_cast<std::size_t>(bytes));
+    if (bytes == 0 || (bytes < 0 && errno != EINTR)) return text;
+  }
+}
+}  // namespace
+
 std::expected<void, FlatcFailure> call_flatc(const std::string& flatc, const std::vector<std::string>& include_folders,
                                              const std::vector<std::string>& words) {
   std::vector<std::string> all = {flatc};
@@ -49,24 +63,38 @@ std::expected<void, FlatcFailure> call_flatc(const std::string& flatc, const std
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return std::unexpected(FlatcFailure{false, std::string("cannot make a pipe: ") + std::strerror(errno), {}});
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
   pid_t child = 0;
-  if (const int error = ::posix_spawnp(&child, flatc.c_str(), nullptr, nullptr, arguments.data(), environ); error != 0)
-    return std::unexpected(FlatcFailure{false, "cannot run " + flatc + ": " + std::strerror(error)});
+  const int error = ::posix_spawnp(&child, flatc.c_str(), &actions, nullptr, arguments.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  std::string said;
+  if (error == 0) said = read_to_end(ends[0]);
+  ::close(ends[0]);
+  if (error != 0) return std::unexpected(FlatcFailure{false, "cannot run " + flatc + ": " + std::strerror(error), {}});
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return std::unexpected(FlatcFailure{false, "cannot run " + flatc});
+    return std::unexpected(FlatcFailure{false, "cannot run " + flatc, {}});
   if (WIFSIGNALED(status))
-    return std::unexpected(FlatcFailure{true, "flatc was killed by signal " + std::to_string(WTERMSIG(status))});
+    return std::unexpected(FlatcFailure{true, "flatc was killed by signal " + std::to_string(WTERMSIG(status)), {}});
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return std::unexpected(FlatcFailure{true, "flatc refuses it, see above"});
+    return std::unexpected(FlatcFailure{true, "flatc refuses it, see above", std::move(said)});
+  std::fputs(said.c_str(), stderr);
   return {};
 }
 
 namespace {
 FlatcFailure no_room(const ScratchFolder& scratch) {
-  return {false, "cannot write to " + scratch.path() + ", where flatc puts what it makes; TMPDIR names another folder"};
+  return {
+      false, "cannot write to " + scratch.path() + ", where flatc puts what it makes; TMPDIR names another folder", {}};
 }
 bool is_whole(const std::vector<std::byte>& bfbs) {
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(bfbs.data());
@@ -80,7 +108,8 @@ std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string&
                                                               const std::string& source) {
   const ScratchFolder scratch;
   if (scratch.path().empty())
-    return std::unexpected(FlatcFailure{false, std::string("cannot make a scratch folder: ") + std::strerror(errno)});
+    return std::unexpected(
+        FlatcFailure{false, std::string("cannot make a scratch folder: ") + std::strerror(errno), {}});
   // Without an explicit root folder, flatc does not record which file declares each type.
   const std::string folder = std::filesystem::path(source).parent_path().string();
   if (auto done = call_flatc(flatc, include_folders,
@@ -93,7 +122,7 @@ std::expected<std::vector<std::byte>, FlatcFailure> run_flatc(const std::string&
   auto bytes = read_file(result.string());
   // flatc reports no error if it fails to write the end of a file.
   if ((!bytes || !is_whole(*bytes)) && !scratch.can_be_written()) return std::unexpected(no_room(scratch));
-  if (!bytes) return std::unexpected(FlatcFailure{false, "flatc wrote no " + result.filename().string()});
+  if (!bytes) return std::unexpected(FlatcFailure{false, "flatc wrote no " + result.filename().string(), {}});
   if (auto done = put_high_defaults(*bytes, flatc, include_folders, source); !done)
     return std::unexpected(std::move(done.error()));
   return std::move(*bytes);

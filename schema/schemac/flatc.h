@@ -12,6 +12,7 @@ struct FlatcFailure {
   /// True if flatc reported an error in the schema; false if flatc could not be run.
   bool schema_is_wrong = false;
   std::string what;
+  std::string said;  ///< what flatc printed
 };
 
 /// A temporary folder that the destructor removes. The path is empty if the folder could not be
@@ -31,7 +32,7 @@ class ScratchFolder {
 };
 
 /// Runs flatc with one -I option for each include folder, followed by the arguments in `words`.
-/// Anything that flatc prints appears in schemac's own output.
+/// If flatc succeeds, anything that it prints appears in schemac's own output.
 [[nodiscard]] std::expected<void, FlatcFailure> call_flatc(const std::string& flatc,
                                                            const std::vector<std::string>& include_folders,
                                                            const std::vector<std::string>& words);

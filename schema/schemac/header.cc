@@ -77,15 +77,12 @@ std::string include_line(const std::string& header) {
 }  // namespace
 
 std::vector<std::string> field_names(const TypeDescriptor& type, std::initializer_list<std::string_view> taken) {
-  std::vector<std::string> names;
-  for (const FieldDescriptor& field : type.fields) {
-    std::string name = cpp_name(field.name);
-    if (std::ranges::find(taken, name) != taken.end() || name == cpp_last_name(type.name)) name += '_';
-    const auto clash = [&](const FieldDescriptor& other) { return &other != &field && other.name == name; };
-    while (name != field.name && std::ranges::any_of(type.fields, clash)) name += '_';
-    names.push_back(std::move(name));
-  }
-  return names;
+  std::vector<std::string> reserved(taken.begin(), taken.end());
+  reserved.push_back(cpp_last_name(type.name));
+  if (type.is_table) reserved.push_back(cpp_last_name(type.name) + "View");
+  std::vector<std::string_view> identifiers;
+  for (const FieldDescriptor& field : type.fields) identifiers.push_back(field.name);
+  return unique_names(identifiers, reserved);
 }
 
 std::string field_text(const FieldDescriptor& field) {

@@ -26,7 +26,7 @@ std::expected<Defaults, FlatcFailure> ask_defaults(const std::string& table, con
   // u32 root | u16 bytes of the vtable, u16 bytes of the table | i32 back to the vtable | padding
   constexpr unsigned char empty_table[16] = {8, 0, 0, 0, 4, 0, 4, 0, 4};
   const auto fail = [&](const std::string& what) {
-    return std::unexpected(FlatcFailure{false, "cannot ask flatc for the defaults of " + table + ": " + what});
+    return std::unexpected(FlatcFailure{false, "cannot ask flatc for the defaults of " + table + ": " + what, {}});
   };
   const ScratchFolder scratch;
   if (scratch.path().empty()) return fail("no scratch folder");
@@ -152,7 +152,7 @@ std::expected<void, FlatcFailure> put_high_defaults(std::vector<std::byte>& bfbs
                           index >= 0 ? schema.enums()->Get(static_cast<flatbuffers::uoffset_t>(index)) : nullptr);
       if (!value)
         return std::unexpected(FlatcFailure{
-            false, object->name()->str() + "." + field.name()->str() + ": flatc does not say what its default is"});
+            false, object->name()->str() + "." + field.name()->str() + ": flatc does not say what its default is", {}});
       if (*value == 0) continue;
       const std::uint8_t* const link = object->fields()->Data() + i * sizeof(flatbuffers::uoffset_t);
       found.push_back({static_cast<std::size_t>(link - bytes), *value, &field});

@@ -3,16 +3,19 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "schema/load.h"
+#include "schema/schemac/clashes.h"
 #include "schema/schemac/explain.h"
 #include "schema/schemac/field_ids.h"
 #include "schema/schemac/flatc.h"
 #include "schema/schemac/header.h"
 #include "schema/schemac/own_schemas.h"
+#include "schema/schemac/places.h"
 #include "schema/schemac/questions.h"
 #include "schema/schemac/typescript.h"
 #include "system/standard_descriptors.h"
@@ -160,10 +163,12 @@ int main(int count, char** words) {
     auto compiled = run_flatc(options.flatc, options.include_folders, options.input);
     if (!compiled) {
       if (!compiled.error().schema_is_wrong) return complain(options.input, compiled.error().what, wrong_usage);
-      if (const std::string said = explain_refusal(options.input, options.include_folders); !said.empty()) {
+      if (const std::string said = explain_refusal(options.input, options.include_folders, compiled.error().said);
+          !said.empty()) {
         std::fprintf(stderr, "%s\n", said.c_str());
         return wrong_schema;
       }
+      std::fputs(compiled.error().said.c_str(), stderr);
       return complain(options.input, compiled.error().what, wrong_schema);
     }
     bfbs = std::move(*compiled);
@@ -173,26 +178,40 @@ int main(int count, char** words) {
     bfbs = std::move(*read);
   }
 
+  // A binary schema has no lines.
+  std::optional<Places> places;
+  if (options.input.ends_with(".fbs")) places.emplace(options.input, options.include_folders);
+  const auto refuse = [&](const muster::SchemaError& error) {
+    const std::string place = places ? places->of(error.type, error.field) : options.input + ": ";
+    std::fprintf(stderr, "%s%s\n", place.c_str(), error.text().c_str());
+    return wrong_schema;
+  };
   const auto schema = muster::load_schema(bfbs);
-  if (!schema) return complain(options.input, schema.error().text(), wrong_schema);
+  if (!schema) return refuse(schema.error());
   for (const muster::TypeDescriptor& type : schema->types)
     if (type.role == muster::TypeRole::component && type.journal != muster::JournalPolicy::always)
-      return complain(options.input,
-                      type.name +
-                          ": attribute 'journal' needs a message: a component is kept by the messages that "
-                          "change it",
-                      wrong_schema);
+      return refuse(
+          {type.name, "", "attribute 'journal' needs a message: a component is kept by the messages that change it"});
   if (const auto twins = muster::schemac::same_field_id(*schema)) return complain(options.input, *twins, wrong_schema);
+  const std::string stem = std::filesystem::path(options.input).stem().string();
+  const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
+  const std::vector<std::string> files = source_files(bfbs);
+  ClashInput names{*schema, bfbs, "//" + stem + ".fbs", {}};
+  for (const std::string& file : files)
+    if (options.in_tree || is_own_schema(own, folder / file.substr(2))) names.own_files.push_back(file);
+  if (const auto clash = find_clash(names)) {
+    if (clash->file.empty() || !places) return refuse(clash->error);
+    std::fprintf(stderr, "%s%s: %s\n", places->of_include(clash->file).c_str(), clash->file.c_str(),
+                 clash->error.what.c_str());
+    return wrong_schema;
+  }
   if (options.check) return good;
 
-  const std::string stem = std::filesystem::path(options.input).stem().string();
-  const std::vector<std::string> files = source_files(bfbs);
   if (std::ranges::find(files, "//" + stem + ".fbs") == files.end())
     return complain(options.input,
                     "does not say what " + stem + ".fbs declares: make it with flatc --bfbs-filenames FOLDER",
                     wrong_schema);
   HeaderInput input{*schema, bfbs, stem, {}, options.parts, !options.ts_bare, options.in_tree};
-  const std::filesystem::path folder = std::filesystem::path(options.input).parent_path();
   for (const std::string& file : files)
     if (file != "//" + stem + ".fbs")
       input.includes.push_back(options.in_tree ? header_of(file) : included_header(own, folder / file.substr(2), file));

@@ -5,120 +5,24 @@
 #include <cstring>
 
 #include "schema/defaults.h"
+#include "schema/schemac/reserved.h"
 
 namespace muster::schemac {
 namespace {
 
-// Sorted: keywords, alternative tokens, and macros that standard headers may define.
-constexpr std::string_view reserved[] = {"EOF",
-                                         "NULL",
-                                         "alignas",
-                                         "alignof",
-                                         "and",
-                                         "and_eq",
-                                         "asm",
-                                         "assert",
-                                         "auto",
-                                         "bitand",
-                                         "bitor",
-                                         "bool",
-                                         "break",
-                                         "case",
-                                         "catch",
-                                         "char",
-                                         "char16_t",
-                                         "char32_t",
-                                         "char8_t",
-                                         "class",
-                                         "co_await",
-                                         "co_return",
-                                         "co_yield",
-                                         "compl",
-                                         "concept",
-                                         "const",
-                                         "const_cast",
-                                         "consteval",
-                                         "constexpr",
-                                         "constinit",
-                                         "continue",
-                                         "decltype",
-                                         "default",
-                                         "delete",
-                                         "do",
-                                         "double",
-                                         "dynamic_cast",
-                                         "else",
-                                         "enum",
-                                         "errno",
-                                         "explicit",
-                                         "export",
-                                         "extern",
-                                         "false",
-                                         "float",
-                                         "for",
-                                         "friend",
-                                         "goto",
-                                         "if",
-                                         "inline",
-                                         "int",
-                                         "linux",
-                                         "long",
-                                         "mutable",
-                                         "namespace",
-                                         "new",
-                                         "noexcept",
-                                         "not",
-                                         "not_eq",
-                                         "nullptr",
-                                         "offsetof",
-                                         "operator",
-                                         "or",
-                                         "or_eq",
-                                         "private",
-                                         "protected",
-                                         "public",
-                                         "register",
-                                         "reinterpret_cast",
-                                         "requires",
-                                         "return",
-                                         "short",
-                                         "signed",
-                                         "sizeof",
-                                         "static",
-                                         "static_assert",
-                                         "static_cast",
-                                         "stderr",
-                                         "stdin",
-                                         "stdout",
-                                         "struct",
-                                         "switch",
-                                         "template",
-                                         "this",
-                                         "thread_local",
-                                         "throw",
-                                         "true",
-                                         "try",
-                                         "typedef",
-                                         "typeid",
-                                         "typename",
-                                         "union",
-                                         "unix",
-                                         "unsigned",
-                                         "using",
-                                         "virtual",
-                                         "void",
-                                         "volatile",
-                                         "wchar_t",
-                                         "while",
-                                         "xor",
-                                         "xor_eq"};
-static_assert(std::ranges::is_sorted(reserved));
+/// Returns a name that is declared in a namespace: that of a type, or a part of a namespace.
+/// Generated code also declares functions in the namespaces of types.
+std::string declared_name(std::string_view identifier, bool is_global_name) {
+  const bool is_function = identifier == "any" || identifier == "name_of" || identifier == "write_table";
+  if (is_function || (is_global_name && is_global(identifier))) return std::string(identifier) + "_";
+  return cpp_name(identifier);
+}
 
 std::string joined(std::string_view dotted) {
   std::string text;
   for (;;) {
     const std::size_t dot = dotted.find('.');
-    text += cpp_name(dotted.substr(0, dot));
+    text += declared_name(dotted.substr(0, dot), text.empty());
     if (dot == std::string_view::npos) return text;
     text += "::";
     dotted.remove_prefix(dot + 1);
@@ -155,22 +59,21 @@ std::int64_t read_integer(FieldKind kind, const std::byte* from) {
 }
 
 std::string enum_literal(const EnumDescriptor& type, std::int64_t value, std::string_view inside) {
-  const std::string name = cpp_type_name(type.name, inside);
-  for (const EnumValue& v : type.values)
-    if (v.value == value) return name + "::" + cpp_name(v.name);
+  const std::string name = cpp_type_name(type.name, inside) + "::";
+  const std::vector<std::string> values = value_names(type);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (type.values[i].value == value) return name + values[i];
   if (value == 0) return "{}";
   std::string text;
-  for (const EnumValue& v : type.values)
-    if ((v.value & value) != 0) text += (text.empty() ? "" : " | ") + name + "::" + cpp_name(v.name);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if ((type.values[i].value & value) != 0) text += (text.empty() ? "" : " | ") + name + values[i];
   return text;
 }
 
 }  // namespace
 
 std::string cpp_name(std::string_view identifier) {
-  std::string name(identifier);
-  if (std::ranges::binary_search(reserved, identifier)) name += '_';
-  return name;
+  return std::string(identifier) + (is_reserved(identifier) ? "_" : "");
 }
 
 std::string cpp_namespace(std::string_view full_name) {
@@ -180,7 +83,8 @@ std::string cpp_namespace(std::string_view full_name) {
 
 std::string cpp_last_name(std::string_view full_name) {
   const std::size_t dot = full_name.rfind('.');
-  return cpp_name(dot == std::string_view::npos ? full_name : full_name.substr(dot + 1));
+  if (dot == std::string_view::npos) return declared_name(full_name, true);
+  return declared_name(full_name.substr(dot + 1), false);
 }
 
 std::string cpp_absolute_name(std::string_view full_name) { return "::" + joined(full_name); }
@@ -188,12 +92,18 @@ std::string cpp_absolute_name(std::string_view full_name) { return "::" + joined
 std::string cpp_type_name(std::string_view full_name, std::string_view inside) {
   const std::string space = cpp_namespace(full_name);
   if (space == inside) return cpp_last_name(full_name);
-  // Qualify the name from the global namespace if an inner namespace would hide the name's first
-  // part. For example, a namespace game::muster would hide muster::Entity.
-  const std::string first = space.substr(0, space.find("::"));
-  const std::size_t inner = inside.find("::" + first);
-  const bool caught = first.empty() || inner != std::string_view::npos;
-  return caught ? cpp_absolute_name(full_name) : joined(full_name);
+  // Another namespace or a field may hide the first part of a qualified name. No schema of a game
+  // can add anything to Muster's own namespaces.
+  const bool is_own = full_name.starts_with("muster.") && (inside == "muster" || inside.starts_with("muster::"));
+  return is_own ? joined(full_name) : cpp_absolute_name(full_name);
+}
+
+std::string cpp_name_in_function(std::string_view full_name) {
+  constexpr std::string_view variables[] = {"a", "all", "b", "element", "from", "inner", "out", "place", "to", "value"};
+  const std::string name = cpp_last_name(full_name);
+  const bool is_place =
+      name.size() > 2 && name.starts_with("at") && name.find_first_not_of("0123456789", 2) == name.npos;
+  return is_place || std::ranges::find(variables, name) != std::end(variables) ? cpp_absolute_name(full_name) : name;
 }
 
 std::string cpp_scalar(FieldKind kind, std::string_view inside) {
@@ -250,6 +160,27 @@ std::string cpp_literal(FieldKind kind, const EnumDescriptor* enumeration, const
   return integer_literal(number);
 }
 
+std::vector<std::string> unique_names(const std::vector<std::string_view>& identifiers,
+                                      const std::vector<std::string>& taken) {
+  std::vector<std::string> names;
+  for (const std::string_view identifier : identifiers) names.push_back(cpp_name(identifier));
+  const auto is_free = [&](std::size_t at) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (i != at && (names[i] == names[at] || identifiers[i] == names[at])) return false;
+    return std::ranges::find(taken, names[at]) == taken.end();
+  };
+  for (std::size_t i = 0; i < names.size(); ++i)
+    while ((names[i] != identifiers[i] || std::ranges::find(taken, names[i]) != taken.end()) && !is_free(i))
+      names[i] += '_';
+  return names;
+}
+
+std::vector<std::string> value_names(const EnumDescriptor& type) {
+  std::vector<std::string_view> identifiers;
+  for (const EnumValue& value : type.values) identifiers.push_back(value.name);
+  return unique_names(identifiers);
+}
+
 std::string byte_literal(std::span<const std::byte> bytes, std::string_view indent) {
   std::string text;
   std::size_t line_start = 0;
@@ -284,10 +215,16 @@ std::string doc_comment(std::string_view text, std::string_view indent) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     std::string line(text.substr(0, end));
-    // A backslash at the end of a line comment would continue the comment on the next line. Control
-    // characters are replaced because comments must not contain them.
+    // Comments must not contain control characters, nor those that turn the direction of the text
+    // (U+202A to U+202E and U+2066 to U+2069).
     std::ranges::replace_if(line, [](unsigned char c) { return c < 0x20; }, ' ');
-    while (!line.empty() && (line.back() == '\\' || line.back() == ' ')) line.pop_back();
+    for (std::size_t at = line.find('\xe2'); at != line.npos && at + 2 < line.size(); at = line.find('\xe2', at + 1))
+      if ((line[at + 1] == '\x80' && line[at + 2] >= '\xaa' && line[at + 2] <= '\xae') ||
+          (line[at + 1] == '\x81' && line[at + 2] >= '\xa6' && line[at + 2] <= '\xa9'))
+        line.replace(at, 3, " ");
+    // A backslash, or the trigraph for one, at the end of a line comment would continue the comment
+    // on the next line.
+    while (line.ends_with('\\') || line.ends_with(' ') || line.ends_with("?\?/")) line.pop_back();
     out += std::string(indent) + "///" + (line.empty() ? "" : " ") + line + "\n";
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);

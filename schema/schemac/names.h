@@ -10,8 +10,15 @@
 
 namespace muster::schemac {
 
-/// Returns the identifier, with an underscore appended if C++ reserves it ("class_").
+/// Returns the identifier, with an underscore appended if C++ reserves it, or if it is a macro
+/// ("class_", "NAN_").
 std::string cpp_name(std::string_view identifier);
+/// Returns the C++ names of the members of one class or enum. All names are distinct, and none of
+/// them is in `taken`. Names that need no underscore are kept.
+std::vector<std::string> unique_names(const std::vector<std::string_view>& identifiers,
+                                      const std::vector<std::string>& taken = {});
+/// Returns the C++ names of the enum's values.
+std::vector<std::string> value_names(const EnumDescriptor& type);
 /// These two functions return the two parts of a full name. For "game.battle.Damage", they are
 /// "game::battle" and "Damage".
 std::string cpp_namespace(std::string_view full_name);
@@ -19,8 +26,12 @@ std::string cpp_last_name(std::string_view full_name);
 /// Returns the name qualified from the global namespace, such as "::game::battle::Damage".
 std::string cpp_absolute_name(std::string_view full_name);
 /// Returns the type's name as used in the namespace `inside`: unqualified if the type is in that
-/// namespace, otherwise qualified.
+/// namespace, otherwise qualified from the global namespace.
 std::string cpp_type_name(std::string_view full_name, std::string_view inside);
+
+/// Returns the type's name as used in functions that are written for the type's own namespace:
+/// qualified if it is the name of one of their parameters or variables.
+std::string cpp_name_in_function(std::string_view full_name);
 
 /// Returns the C++ type of a scalar, an entity, or a text, such as "std::int32_t" or
 /// "muster::Entity".

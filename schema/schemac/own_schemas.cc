@@ -17,17 +17,21 @@ std::filesystem::path own_schemas() {
   return {};
 }
 
+bool is_own_schema(const std::filesystem::path& own, const std::filesystem::path& file) {
+  if (own.empty()) return file.filename() == "muster.fbs" && file.parent_path().filename() == "schema";
+  const auto ours = read_file((own / "schema" / file.filename()).string());
+  if (!ours) return false;
+  // If the binary schema was passed without its sources, the file's path shows which schema was
+  // included.
+  const auto theirs = read_file(file.string());
+  return theirs ? *ours == *theirs : file.parent_path().filename() == "schema";
+}
+
 std::string included_header(const std::filesystem::path& own, const std::filesystem::path& file,
                             std::string_view source_file) {
   const std::string header = header_of(source_file);
   if (header == "schema/muster.h") return "muster/" + header;
-  const auto ours = read_file((own / "schema" / file.filename()).string());
-  if (own.empty() || !ours) return header;
-  // If the binary schema was passed without its sources, the file's path shows which schema was
-  // included.
-  const auto theirs = read_file(file.string());
-  const bool same = theirs ? *ours == *theirs : file.parent_path().filename() == "schema";
-  return same ? "muster/schema/" + header : header;
+  return is_own_schema(own, file) ? "muster/schema/" + header : header;
 }
 
 }  // namespace muster::schemac

@@ -13,11 +13,14 @@ namespace muster::schemac {
 /// an empty path if there is no such folder.
 std::filesystem::path own_schemas();
 
-/// Returns the header of the included schema `file`. If the name and content of `file` equal those
-/// of a file in `own`, the result is one of Muster's own headers, such as `muster/schema/scene.h`.
-/// Otherwise, the result is the same as that of header_of(), such as `parts.h`. `source_file` comes
-/// from source_files(). If `file` cannot be read, it counts as one of Muster's schemas if it has
-/// the same name as one of them and is in a folder called `schema`.
+/// Returns true if the name and content of `file` equal those of a file in `own`. If `file` cannot
+/// be read, it counts as one of Muster's schemas if it has the same name as one of them and is in a
+/// folder called `schema`.
+bool is_own_schema(const std::filesystem::path& own, const std::filesystem::path& file);
+
+/// Returns the header of the included schema `file`: one of Muster's own headers, such as
+/// `muster/schema/scene.h`, if is_own_schema() is true, and otherwise the same as header_of(), such
+/// as `parts.h`. `source_file` comes from source_files().
 std::string included_header(const std::filesystem::path& own, const std::filesystem::path& file,
                             std::string_view source_file);
 

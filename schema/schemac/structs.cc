@@ -57,44 +57,46 @@ void write_enum(Output& out, const EnumDescriptor& type, std::string_view native
   out.enter(cpp_namespace(type.name));
   const std::string name = cpp_last_name(type.name);
   const std::string underlying = cpp_scalar(type.underlying, out.space());
+  const std::string used = cpp_name_in_function(type.name);
+  const std::vector<std::string> names = value_names(type);
   out << doc_comment(type.doc, "");
   if (native.empty())
     out << "enum class " << name << " : " << underlying << " {\n";
   else
     out << "using " << name << " = ::" << native.substr(native.starts_with("::") ? 2 : 0) << ";\n"
         << "static_assert(sizeof(" << name << ") == sizeof(" << underlying << "));\n";
-  for (const EnumValue& value : type.values) {
+  for (std::size_t i = 0; i < type.values.size(); ++i) {
+    const EnumValue& value = type.values[i];
     const std::string number = type.underlying == FieldKind::uint64 && value.value < 0
                                    ? std::to_string(static_cast<std::uint64_t>(value.value)) + "u"
                                : value.value == INT64_MIN ? "-9223372036854775807 - 1"
                                                           : std::to_string(value.value);
     if (native.empty())
-      out << doc_comment(value.doc, "  ") << "  " << cpp_name(value.name) << " = " << number << ",\n";
+      out << doc_comment(value.doc, "  ") << "  " << names[i] << " = " << number << ",\n";
     else
-      out << "static_assert(" << name << "::" << cpp_name(value.name) << " == static_cast<" << name << ">(" << number
-          << "));\n";
+      out << "static_assert(" << name << "::" << names[i] << " == static_cast<" << name << ">(" << number << "));\n";
   }
   if (native.empty()) out << "};\n";
   if (type.bit_flags && native.empty()) {
     for (const char* op : {"|", "&", "^"})
-      out << "constexpr " << name << " operator" << op << "(" << name << " a, " << name
-          << " b) noexcept {\n  return static_cast<" << name << ">(static_cast<" << underlying << ">(a) " << op
+      out << "constexpr " << used << " operator" << op << "(" << used << " a, " << used
+          << " b) noexcept {\n  return static_cast<" << used << ">(static_cast<" << underlying << ">(a) " << op
           << " static_cast<" << underlying << ">(b));\n}\n";
-    out << "constexpr " << name << " operator~(" << name << " a) noexcept {\n  return static_cast<" << name
+    out << "constexpr " << used << " operator~(" << used << " a) noexcept {\n  return static_cast<" << used
         << ">(static_cast<" << underlying << ">(~static_cast<" << underlying << ">(a)));\n}\n";
     for (const char* op : {"|", "&", "^"})
-      out << "constexpr " << name << "& operator" << op << "=(" << name << "& a, " << name
+      out << "constexpr " << used << "& operator" << op << "=(" << used << "& a, " << used
           << " b) noexcept { return a = a " << op << " b; }\n";
-    out << "/// Whether any flag is set.\nconstexpr bool any(" << name << " a) noexcept { return a != " << name
+    out << "/// Whether any flag is set.\nconstexpr bool any(" << used << " a) noexcept { return a != " << used
         << "{}; }\n";
   }
-  out << "/// The name in the schema; empty for a number that has none.\nconstexpr std::string_view name_of(" << name
+  out << "/// The name in the schema; empty for a number that has none.\nconstexpr std::string_view name_of(" << used
       << " value) noexcept {\n  switch (value) {\n";
   std::vector<std::int64_t> seen;
-  for (const EnumValue& value : type.values) {
-    if (std::ranges::find(seen, value.value) != seen.end()) continue;
-    seen.push_back(value.value);
-    out << "    case " << name << "::" << cpp_name(value.name) << ": return \"" << value.name << "\";\n";
+  for (std::size_t i = 0; i < type.values.size(); ++i) {
+    if (std::ranges::find(seen, type.values[i].value) != seen.end()) continue;
+    seen.push_back(type.values[i].value);
+    out << "    case " << used << "::" << names[i] << ": return \"" << type.values[i].name << "\";\n";
   }
   out << "    default: return {};\n  }\n}\n\n";
 }

@@ -64,9 +64,9 @@ std::string default_literal(const FieldDescriptor& field, std::string_view insid
     return cpp_literal(field.kind, field.enumeration, zero, inside);
   }
   if (field.enumeration)
-    for (const EnumValue& value : field.enumeration->values)
-      if (value.name == field.default_text)
-        return cpp_type_name(field.enumeration->name, inside) + "::" + cpp_name(value.name);
+    for (std::size_t i = 0; i < field.enumeration->values.size(); ++i)
+      if (field.enumeration->values[i].name == field.default_text)
+        return cpp_type_name(field.enumeration->name, inside) + "::" + value_names(*field.enumeration)[i];
   std::byte bytes[8] = {};
   const auto put = [&](auto value) { std::memcpy(bytes, &value, sizeof value); };
   const std::string& text = field.default_text;
@@ -95,10 +95,18 @@ std::vector<Member> members_of(const Output& out, const TypeDescriptor& type, co
     else
       member.element = cpp_element(kind, field.enumeration,
                                    field.type ? std::string_view(out.type(field.type).name) : "", out.space());
-    if (std::ranges::find(names, member.element) != names.end())
-      member.element = field.enumeration         ? cpp_absolute_name(field.enumeration->name)
-                       : kind == FieldKind::text ? "::muster::Text"
-                                                 : cpp_absolute_name(out.type(field.type).name);
+    const std::string full_name = field.enumeration         ? field.enumeration->name
+                                  : kind == FieldKind::text ? "muster.Text"
+                                  : field.type              ? out.type(field.type).name
+                                                            : std::string();
+    // Fields, parameters and variables hide types of the same name.
+    const auto is_hidden = [&](const std::string& name) {
+      return std::ranges::find(names, name) != names.end() ||
+             std::ranges::find(view_members, name) != view_members.end();
+    };
+    if (!full_name.empty() && (is_hidden(member.element) || is_hidden(member.element + "View") ||
+                               cpp_name_in_function(full_name) != cpp_last_name(full_name)))
+      member.element = cpp_absolute_name(full_name);
     if (kind <= FieldKind::float64 && !member.is_vector()) member.absent = default_literal(field, out.space());
     member.by_pointer = field.kind == FieldKind::table && order.back_edges.contains(&field);
     members.push_back(std::move(member));
@@ -143,7 +151,7 @@ void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder&
   const std::vector<Member> members = members_of(out, type, order);
   if (std::ranges::none_of(members, &Member::by_pointer)) return;
   out.enter(cpp_namespace(type.name));
-  const std::string name = cpp_last_name(type.name);
+  const std::string name = cpp_name_in_function(type.name);
   out << "inline bool operator==(const " << name << "& a, const " << name << "& b) {\n  return ";
   bool first = true;
   for (const Member& m : members) {
@@ -233,7 +241,8 @@ void write_late_accessors(Output& out, const TypeDescriptor& type, const TableOr
 
 void write_decode(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::string name = cpp_last_name(type.name);
-  out << "inline " << name << " " << name << "View::decode() const {\n  " << name << " out;\n";
+  out << "inline " << name << " " << name << "View::decode() const {\n  " << cpp_name_in_function(type.name)
+      << " out;\n";
   for (const Member& m : members_of(out, type, order)) {
     const std::string to = "out." + m.name, from = "this->" + m.name + "()";
     if (m.is_vector()) {
@@ -267,7 +276,7 @@ void write_decode(Output& out, const TypeDescriptor& type, const TableOrder& ord
 }
 
 void write_encode(Output& out, const TypeDescriptor& type, const TableOrder& order) {
-  const std::string name = cpp_last_name(type.name);
+  const std::string name = cpp_name_in_function(type.name);
   const std::vector<Member> members = members_of(out, type, order);
   const std::size_t slots = type.fields.empty() ? 0 : type.fields.back().slot / 2u - 1;
   out << "inline void write_table(::muster::TableEncoder& to, const " << name << "&" << (members.empty() ? "" : " from")
@@ -335,7 +344,7 @@ void write_tables(Output& out, const std::vector<const TypeDescriptor*>& tables)
     out.enter(cpp_namespace(type->name));
     const std::string name = cpp_last_name(type->name);
     out << "struct " << name << ";\nclass " << name
-        << "View;\ninline void write_table(::muster::TableEncoder& to, const " << name
+        << "View;\ninline void write_table(::muster::TableEncoder& to, const " << cpp_name_in_function(type->name)
         << "& from, std::size_t place);\n";
   }
   out << "\n";

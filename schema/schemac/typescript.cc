@@ -15,14 +15,14 @@ namespace {
 /// Names that a type cannot have in a module: keywords, types that TypeScript reserves, and names
 /// that every module declares.
 constexpr std::string_view taken_names[] = {
-    "Array",     "QuestionKey", "TypeKey", "Uint8Array", "any",    "arguments",  "as",     "async",     "await",
-    "bigint",    "boolean",     "break",   "case",       "catch",  "class",      "const",  "continue",  "debugger",
-    "default",   "delete",      "do",      "else",       "enum",   "eval",       "export", "extends",   "false",
-    "finally",   "for",         "from",    "function",   "if",     "implements", "import", "in",        "instanceof",
-    "interface", "let",         "never",   "new",        "null",   "number",     "object", "of",        "package",
-    "private",   "protected",   "public",  "return",     "schema", "static",     "string", "super",     "switch",
-    "symbol",    "this",        "throw",   "true",       "try",    "type",       "typeof", "undefined", "unknown",
-    "var",       "void",        "while",   "with",       "yield"};
+    "Array",      "QuestionKey", "TypeKey", "Uint8Array", "any",    "arguments",  "as",     "async",    "await",
+    "bigint",     "boolean",     "break",   "case",       "catch",  "class",      "const",  "continue", "debugger",
+    "default",    "delete",      "do",      "else",       "enum",   "eval",       "export", "extends",  "false",
+    "finally",    "for",         "from",    "function",   "if",     "implements", "import", "in",       "infer",
+    "instanceof", "interface",   "keyof",   "let",        "never",  "new",        "null",   "number",   "object",
+    "of",         "package",     "private", "protected",  "public", "readonly",   "return", "schema",   "static",
+    "string",     "super",       "switch",  "symbol",     "this",   "throw",      "true",   "try",      "type",
+    "typeof",     "undefined",   "unique",  "unknown",    "var",    "void",       "while",  "with",     "yield"};
 
 /// "//../schema/muster.fbs" -> "muster".
 std::string stem_of(std::string_view file) {
@@ -215,7 +215,9 @@ class Typescript {
       const std::string number = type.underlying == FieldKind::uint64
                                      ? std::to_string(static_cast<std::uint64_t>(value.value))
                                      : std::to_string(value.value);
-      text += comment(value.doc, "  ") + "  " + value.name + ": " + number + (wide ? "n" : "") + ",\n";
+      // Written as a plain key, __proto__ would set the object's prototype.
+      const std::string key = value.name == "__proto__" ? "['__proto__']" : value.name;
+      text += comment(value.doc, "  ") + "  " + key + ": " + number + (wide ? "n" : "") + ",\n";
     }
     text += "} as const;\n";
     if (type.bit_flags)

@@ -18,6 +18,7 @@
 #include "messages/utf8.h"
 #include "schema/hex.h"
 #include "schema/kinds.h"
+#include "system/open_file.h"
 
 namespace muster {
 namespace {
@@ -49,6 +50,21 @@ std::string_view word(std::string_view& line) noexcept {
 bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
+}
+
+/// Returns true if the name contains characters that have no width, or letters that are blank. Such
+/// a name looks like another user's.
+bool has_blank_letters(std::string_view name) {
+  // U+00AD, U+034F, U+115F, U+1160, U+17B4, U+17B5, U+180B to U+180F, U+200B to U+200D, U+2060 to
+  // U+2064, U+2800, U+3164, U+FE00 to U+FE0F, U+FFA0, U+E0000 to U+E0FFF
+  constexpr std::string_view blanks[] = {
+      "\xc2\xad",     "\xcd\x8f",     "\xe1\x85\x9f", "\xe1\x85\xa0", "\xe1\x9e\xb4", "\xe1\x9e\xb5", "\xe1\xa0\x8b",
+      "\xe1\xa0\x8c", "\xe1\xa0\x8d", "\xe1\xa0\x8e", "\xe1\xa0\x8f", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
+      "\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2", "\xe2\x81\xa3", "\xe2\x81\xa4", "\xe2\xa0\x80", "\xe3\x85\xa4",
+      "\xef\xb8\x80", "\xef\xb8\x81", "\xef\xb8\x82", "\xef\xb8\x83", "\xef\xb8\x84", "\xef\xb8\x85", "\xef\xb8\x86",
+      "\xef\xb8\x87", "\xef\xb8\x88", "\xef\xb8\x89", "\xef\xb8\x8a", "\xef\xb8\x8b", "\xef\xb8\x8c", "\xef\xb8\x8d",
+      "\xef\xb8\x8e", "\xef\xb8\x8f", "\xef\xbe\xa0", "\xf3\xa0"};
+  return std::ranges::any_of(blanks, [&](std::string_view blank) { return name.find(blank) != name.npos; });
 }
 
 /// If the name is invalid, returns the reason. Otherwise, returns an empty string.
@@ -113,16 +129,15 @@ Users::Users(const std::vector<Admission>& own, std::string path, std::string wo
 }
 
 void Users::read() {
-  // Without O_NONBLOCK, opening a FIFO would block until the FIFO has a writer.
-  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  struct stat found{};
-  int why = descriptor < 0 || ::fstat(descriptor, &found) != 0 ? errno : 0;
-  if (descriptor < 0 && why == ENOENT) return;
+  const int descriptor = open_file(path_.c_str(), O_RDONLY);
+  int why = descriptor < 0 ? errno : 0;
+  if (why == ENOENT) return;
   std::string text;
-  if (why == 0 && S_ISREG(found.st_mode)) why = read_all(descriptor, text);
+  if (why == 0) why = read_all(descriptor, text);
   if (descriptor >= 0) ::close(descriptor);
-  if (why == 0 && !S_ISREG(found.st_mode))
-    throw ServerError("the users cannot be read from " + path_ + ": not a regular file");
+  if (why == EINVAL || why == ELOOP)
+    throw ServerError("the users cannot be read from " + path_ + ": " +
+                      (why == ELOOP ? "a symbolic link" : "not a regular file"));
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
@@ -183,7 +198,8 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
-  if (has_invisible(name))  // lists written by earlier versions may contain such names
+  // Lists written by earlier versions may contain such names.
+  if (has_invisible(name) || has_blank_letters(name))
     return std::unexpected(UserFault{"user_name", "a user's name must not contain invisible characters"});
   if (users_.size() >= users_max)
     return std::unexpected(
@@ -231,7 +247,7 @@ std::expected<void, UserFault> Users::write() const {
   // completely written or unchanged.
   const std::string beside = path_ + "-new";
   ::unlink(beside.c_str());
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int file = open_file(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL);
   bool good = file >= 0;
   for (std::size_t done = 0; good && done < text.size();) {
     const ssize_t wrote = ::write(file, text.data() + done, text.size() - done);

@@ -11,6 +11,7 @@
 
 #include "messages/json_writer.h"
 #include "server/access/server_error.h"
+#include "system/open_file.h"
 
 namespace muster {
 
@@ -25,7 +26,7 @@ AddressFile::AddressFile(std::string path, const AddressEntry& entry) : path_(st
     throw ServerError("cannot " + std::string(what) + " '" + path_ + "': " + why);
   };
   ::unlink(beside.c_str());
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int file = open_file(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL);
   if (file < 0) fail("write");
   const ssize_t wrote = ::write(file, written_.data(), written_.size());
   ::close(file);

@@ -1,5 +1,6 @@
 #include "server/file_program/backup.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include "server/world/file/file_header.h"
 #include "server/world/place/left_behind.h"
 #include "server/world/rows/format.h"
+#include "system/open_file.h"
+#include "system/real_path.h"
 
 namespace muster {
 namespace {
@@ -78,7 +81,7 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
   if (failure || !std::filesystem::is_directory(folder, failure))
     return refuse(WorldErrorCode::missing, to, "there is no folder " + folder.string());
 
-  const bool had_wal = file_bytes(from + "-wal") > 0;
+  const bool had_wal = file_bytes(real_path(from) + "-wal") > 0;
   auto source = Database::open(from, false, {}, from);
   if (!source) return std::unexpected(source.error());
   source->merge_at_end(!had_wal);
@@ -93,6 +96,17 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
     for (const char* part : {"", "-journal", "-wal", "-shm"}) ::unlink((unfinished + part).c_str());
   };
   remove_unfinished();
+  // Those who may read the world may read the copy.
+  struct stat original{};
+  const int file = ::stat(from.c_str(), &original) == 0 ? open_file(unfinished.c_str(), O_RDWR | O_CREAT | O_EXCL) : -1;
+  const bool is_made = file >= 0 && ::fchmod(file, original.st_mode & 0666) == 0;
+  const int why = errno;
+  if (file >= 0) ::close(file);
+  if (!is_made) {
+    remove_unfinished();
+    return refuse(why == ENOSPC ? WorldErrorCode::disk_full : WorldErrorCode::denied, to,
+                  "it cannot be created: " + std::string(std::strerror(why)));
+  }
   auto copied = source->copy_to(unfinished, {}, doing);
   auto report = copied ? look_at(unfinished, to)
                        : std::unexpected(WorldError(copied.error().code(), to, copied.error().detail()));

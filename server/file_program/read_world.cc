@@ -9,6 +9,8 @@
 #include <filesystem>
 
 #include "server/file_program/backup.h"
+#include "system/open_file.h"
+#include "system/real_path.h"
 
 namespace muster {
 namespace {
@@ -16,7 +18,7 @@ namespace {
 /// Returns true if no process appears to have the world at `path` open. Does not require write
 /// permission.
 bool is_left_alone(const std::string& path) noexcept {
-  const int fd = ::open((path + "-lock").c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open_file((path + "-lock").c_str(), O_RDONLY);
   if (fd < 0) return errno == ENOENT;
   struct flock whole{};
   whole.l_type = F_WRLCK;
@@ -33,7 +35,9 @@ std::expected<void, std::string> copy_files(const std::string& from, const std::
     std::error_code failure;
     if (*part != 0 && !std::filesystem::exists(from + part, failure)) continue;
     std::filesystem::copy_file(from + part, to + part, failure);
-    if (!failure) std::filesystem::permissions(to + part, std::filesystem::perms::owner_all, failure);
+    if (!failure)
+      std::filesystem::permissions(to + part, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
+                                   failure);
     if (failure) return std::unexpected("it cannot be copied to " + to + part + ": " + failure.message());
   }
   return {};
@@ -59,6 +63,7 @@ ScratchFolder::~ScratchFolder() {
 
 std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   ReadWorld world(path);
+  const std::string real = real_path(path);  // the -wal and the lock file are next to it
   const auto take = [&](const std::string& file) -> std::expected<void, WorldError> {
     auto opened = WorldFile::open(file, {.mode = OpenMode::open_existing});
     if (!opened) return std::unexpected(world.error(opened.error()));
@@ -68,7 +73,7 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   const auto locked = take(path);
   if (locked) return world;
   const bool is_open = locked.error().code() == WorldErrorCode::in_use;
-  const bool may_not_be_written = locked.error().code() == WorldErrorCode::denied && is_left_alone(path);
+  const bool may_not_be_written = locked.error().code() == WorldErrorCode::denied && is_left_alone(real);
   if (!is_open && !may_not_be_written) return std::unexpected(locked.error());
   auto folder = ScratchFolder::make();
   if (!folder) return std::unexpected(WorldError(WorldErrorCode::io, path, folder.error()));
@@ -78,9 +83,9 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
     if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
   } else {
     // If copying fails as well, the file is unreadable, which also explains why opening it failed.
-    if (auto copied = copy_files(path, copy); !copied)
+    if (auto copied = copy_files(real, copy); !copied)
       return std::unexpected(WorldError(WorldErrorCode::denied, path, locked.error().detail() + "; " + copied.error()));
-    if (!is_left_alone(path))
+    if (!is_left_alone(real))
       return std::unexpected(WorldError(WorldErrorCode::in_use, path, "was just opened by another process"));
   }
   world.running_ = is_open;

@@ -1,5 +1,7 @@
 """Templates, defined from files."""
 
+import os
+
 from shared import BAD_FILE, REFUSED, equal, game, holds
 
 
@@ -55,6 +57,8 @@ def templates_are_defined_spawned_and_merged(folder):
         ]:
             (folder.path / name).write_bytes(data)
             holds(folder.error(BAD_FILE, "define", folder.path / name), f"{name} {why}")
+        os.mkfifo(folder.path / "pipe.json")
+        holds(folder.error(BAD_FILE, "define", folder.path / "pipe.json"), "pipe.json is not a regular file")
         equal(len(folder.json("templates")), 2)
 
 

@@ -87,6 +87,50 @@ def an_address_file_that_is_not_a_file_is_not_waited_for(folder):
     holds(folder.error(UNREACHABLE, "info"), "no world is served in this folder")
 
 
+def an_address_file_of_a_process_that_does_not_have_the_world_open_is_not_believed(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    file = folder.path / "game.muster-server.json"
+    address = {"world": "game.muster", "address": "127.0.0.1:9", "unix": "", "token": "stolen", "pid": os.getpid(), "server": "x"}
+    file.write_text(json.dumps(address))
+    file.chmod(0o600)
+    lock = folder.path / "game.muster-lock"
+    why = f"process {os.getpid()}, which game.muster-server.json names, does not have it open"
+    holds(folder.error(UNREACHABLE, "info", "--world", "game.muster"), why)
+    lock.write_text(f"muster-lock 1\nprocess {os.getpid():010}\n")  # not held
+    holds(folder.error(UNREACHABLE, "info", "--world", "game.muster"), why)
+    file.unlink()
+    lock.unlink()
+    folder.serve("game.muster")
+    folder.run("info", "--world", "game.muster")
+    served = json.loads(file.read_text())
+    file.write_text(json.dumps({**served, "pid": os.getpid()}))  # held by another process
+    holds(folder.error(UNREACHABLE, "info", "--world", "game.muster"), why)
+
+
+def a_users_name_has_no_letters_that_cannot_be_seen(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.serve("game.muster")
+    for letter in "\u00ad\u034f\u115f\u180e\u200b\u200d\u2060\u2064\u2800\u3164\ufe0f\uffa0\U000e0041\U000e0100":
+        holds(folder.error(REFUSED, "token", "create", f"an{letter}n", "--role", "view"), "invisible")
+    for name in ("ann", "Ännchen", "анна", "安 娜"):
+        folder.run("token", "create", name, "--role", "view")
+
+
+def a_server_says_that_other_users_can_reach_its_world(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.path.chmod(0o700)
+    world = folder.path / "game.muster"
+    for mode, of_folder, said in [(0o600, 0o755, None), (0o644, 0o700, "can open it (mode 0644)"), (0o600, 0o777, "(mode 0777)")]:
+        world.chmod(mode)
+        folder.path.chmod(of_folder)
+        server = folder.start(SERVER, "game.muster", "--listen", "127.0.0.1:0", stderr=subprocess.PIPE)
+        folder.served_by("game.muster", server)
+        folder.stop(server)
+        log = server.stderr.read()
+        assert ("other users" in log) == (said is not None) and (said or "") in log, log
+    folder.path.chmod(0o700)
+
+
 def a_token_file_that_is_not_there_is_made_once(folder):
     folder.run("new", "game.muster", "--schema", GAME)
     file = folder.path / "token"

@@ -192,6 +192,12 @@ def a_world_that_is_served_by_a_link_is_found_by_either_name(folder):
     until(lambda: (folder.path / "real/w.muster-server.json").exists(), "no address beside the file itself")
     for name in ("links/w.muster", "real/w.muster"):
         folder.run("--world", name, "spawn", name.replace("/", "-"), "--durable")
+    folder.run("--world", "links/w.muster", "token", "create", "ann", "--role", "view")
+    folder.stop(folder.started[0])
+    assert (folder.path / "real/w.muster-users").exists()
+    folder.start(SERVER, "links/w.muster", "--listen", "127.0.0.1:0", "--quiet")
+    until(lambda: (folder.path / "real/w.muster-server.json").exists(), "no address beside the file itself")
+    holds(folder.run("--world", "real/w.muster", "token", "list"), "ann")
     equal([path.name for path in (folder.path / "links").iterdir()], ["w.muster"])
 
 

@@ -57,8 +57,8 @@ TEST_CASE("schemac writes a handler's declaration by its cost, a table, a page a
           "[questions]") {
   const ::test::Folder folder;
   ::test::write_file(folder / "asked.fbs", some_questions);
-  const ::test::Said said =
-      ::test::run_schemac_alone(folder, "asked.fbs --ts asked.ts --questions table.h --questions-page table.md");
+  const ::test::Said said = ::test::run_schemac_alone(
+      folder, "asked.fbs --in-tree --ts asked.ts --questions table.h --questions-page table.md");
   CHECK(said.errors.empty());
   REQUIRE(said.code == 0);
   const std::string table = ::test::read_file(folder / "table.h");

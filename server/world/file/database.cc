@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "server/world/rows/format.h"
+#include "system/open_file.h"
 
 namespace muster {
 namespace {
@@ -133,6 +135,14 @@ std::expected<Database, WorldError> Database::open_alone(const std::string& path
 
 std::expected<Database, WorldError> Database::open(const std::string& path, bool create, const std::string& vfs,
                                                    const std::string& shown) {
+  // SQLite would make the file readable to everyone.
+  if (create) {
+    const int file = open_file(path.c_str(), O_RDWR | O_CREAT);
+    if (file < 0)
+      return std::unexpected(WorldError(errno == ENOSPC ? WorldErrorCode::disk_full : WorldErrorCode::denied, shown,
+                                        path + " cannot be created: " + std::strerror(errno)));
+    ::close(file);
+  }
   auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
   if (!begun) return begun;
   Database& database = *begun;
@@ -198,6 +208,91 @@ std::expected<std::string, WorldError> Database::value(const char* sql, const ch
     case SqlStep::error: break;
   }
   return std::unexpected(error(doing));
+}
+
+namespace {
+
+/// Returns the first word of a table's definition that makes SQLite run an expression or another
+/// program's code when the table is checked, or an empty string if there is none.
+std::string_view code_in(std::string_view sql) {
+  constexpr std::array<std::string_view, 4> words = {"AS", "CHECK", "GENERATED", "VIRTUAL"};
+  const auto skip_to = [&](std::string_view end) {
+    const std::size_t at = sql.find(end);
+    sql.remove_prefix(at == sql.npos ? sql.size() : at + end.size());
+  };
+  while (!sql.empty()) {
+    const char c = sql.front();
+    const std::size_t length =
+        std::min(sql.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789$"), sql.size());
+    if (c == '\'' || c == '"' || c == '`' || c == '[') {
+      sql.remove_prefix(1);
+      const char end = c == '[' ? ']' : c;
+      skip_to({&end, 1});
+    } else if (sql.starts_with("--")) {
+      skip_to("\n");
+    } else if (sql.starts_with("/*")) {
+      skip_to("*/");
+    } else if (length > 0) {
+      const std::string word(sql.substr(0, length));
+      for (const std::string_view each : words)
+        if (sqlite3_stricmp(word.c_str(), each.data()) == 0) return each;
+      sql.remove_prefix(length);
+    } else {
+      sql.remove_prefix(1);
+    }
+  }
+  return {};
+}
+
+/// Limit on the steps of SQLite's virtual machine per page of a structure check. A page has at most
+/// a thousand rows, each of which takes fewer than 50 steps.
+constexpr std::int64_t steps_per_page = 50'000;
+constexpr std::int64_t steps_min = 10'000'000;
+constexpr int steps_between_looks = 10'000;
+
+}  // namespace
+
+std::expected<void, WorldError> Database::check_structure(const char* doing) {
+  const auto refuse = [&](const std::string& what) {
+    return std::unexpected(WorldError(WorldErrorCode::damaged, shown_, what));
+  };
+  // SQLite makes indexes of its own, which have no definition.
+  auto others =
+      prepare("SELECT type, name, sql FROM sqlite_schema WHERE type IN ('index', 'table') AND sql IS NOT NULL", doing);
+  if (!others) return std::unexpected(std::move(others.error()));
+  for (;;) {
+    const SqlStep step = others->step();
+    if (step == SqlStep::error) return std::unexpected(error(doing));
+    if (step == SqlStep::done) break;
+    const std::string type = others->text(0), name = others->text(1), sql = others->text(2);
+    if (type == "index")
+      return refuse("it has an index that is not Muster's, '" + name +
+                    "', which would run with every write. Remove it: DROP INDEX");
+    if (std::ranges::find(world_format::tables, name, &world_format::Table::name) != world_format::tables.end())
+      continue;
+    if (const std::string_view word = code_in(sql); !word.empty())
+      return refuse("it has a table that is not Muster's, '" + name + "', which runs code when it is read (" +
+                    std::string(word) + "). Remove it: DROP TABLE");
+  }
+  others->reset();
+  auto pages = value("PRAGMA page_count", doing);
+  if (!pages) return std::unexpected(std::move(pages.error()));
+  std::int64_t left = std::max<std::int64_t>(steps_min, std::strtoll(pages->c_str(), nullptr, 10) * steps_per_page);
+  sqlite3_progress_handler(
+      connection_, steps_between_looks,
+      [](void* steps) {
+        std::int64_t& rest = *static_cast<std::int64_t*>(steps);
+        rest -= steps_between_looks;
+        return rest < 0 ? 1 : 0;
+      },
+      &left);
+  auto verdict = value("PRAGMA quick_check(1)", doing);
+  sqlite3_progress_handler(connection_, 0, nullptr, nullptr);
+  if (left < 0) return refuse("damaged: checking its structure takes longer than a file of this size needs");
+  if (!verdict) return std::unexpected(std::move(verdict.error()));
+  if (*verdict == "ok") return {};
+  std::ranges::replace(*verdict, '\n', ' ');
+  return refuse("damaged: " + *verdict);
 }
 
 WorldError Database::error(const char* doing) const {

@@ -58,8 +58,8 @@ class Statement {
 /// A database connection. It may be used by only one thread at a time.
 class Database {
  public:
-  /// Opens a database. If `vfs` is empty, SQLite's default VFS is used. Error messages call the
-  /// path `shown`.
+  /// Opens a database, or creates one that only its owner can read. If `vfs` is empty, SQLite's
+  /// default VFS is used. Error messages call the path `shown`.
   [[nodiscard]] static std::expected<Database, WorldError> open(const std::string& path, bool create,
                                                                 const std::string& vfs, const std::string& shown);
   /// Opens the file read-only and ignores its -wal. Takes no locks, so the data is unreliable if
@@ -74,6 +74,12 @@ class Database {
   [[nodiscard]] std::expected<Statement, WorldError> prepare(const char* sql, const char* doing);
   /// Returns the first column of the first row as text, or an empty string if there is no row.
   [[nodiscard]] std::expected<std::string, WorldError> value(const char* sql, const char* doing);
+
+  /// Checks the structure of the whole database. Fails if the database contains code that reading
+  /// or writing Muster's tables would run (an index, a CHECK constraint, a generated column, or a
+  /// virtual table of another program), if the structure is damaged, or if the check takes more
+  /// steps than a database of this size needs.
+  [[nodiscard]] std::expected<void, WorldError> check_structure(const char* doing);
 
   /// Returns a message about this connection's most recent error, for example "the disk is full
   /// while writing a checkpoint".

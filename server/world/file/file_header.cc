@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "server/world/rows/format.h"
+#include "system/open_file.h"
 
 namespace muster {
 namespace {
@@ -32,7 +33,7 @@ std::expected<void, WorldError> check_header(const std::string& path, const std:
   const auto refuse = [&](WorldErrorCode code, std::string detail) {
     return std::unexpected(WorldError(code, shown, std::move(detail)));
   };
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open_file(path.c_str(), O_RDONLY);
   if (fd < 0)
     return refuse(errno == EACCES || errno == EPERM ? WorldErrorCode::denied : WorldErrorCode::io,
                   "cannot be read: " + std::string(std::strerror(errno)));

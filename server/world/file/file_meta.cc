@@ -155,8 +155,7 @@ FileAlone read_alone(const std::string& path, const std::string& shown, bool who
   constexpr const char* doing = "reading the file without its -wal";
   auto file = Database::open_alone(path, shown);
   if (!file) return {};
-  if (whole)
-    if (const auto verdict = file->value("PRAGMA quick_check(1)", doing); !verdict || *verdict != "ok") return {};
+  if (whole && !file->check_structure(doing)) return {};
   const auto number = [&](const char* sql) {
     const auto text = file->value(sql, doing);
     std::uint64_t value = 0;

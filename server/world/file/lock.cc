@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "system/open_file.h"
 #include "system/standard_descriptors.h"
 
 namespace muster {
@@ -69,6 +70,15 @@ std::int64_t holder(int fd) noexcept {
   return 0;
 }
 
+/// If a read lock is all that prevents `wanted`, returns a description of it. Muster takes no read
+/// locks, so the lock is another program's.
+std::string reader_of(int fd, struct flock wanted) {
+  wanted.l_pid = 0;
+  if (::fcntl(fd, F_OFD_GETLK, &wanted) != 0 || wanted.l_type != F_RDLCK) return {};
+  return "another program" + (wanted.l_pid > 0 ? " (process " + std::to_string(wanted.l_pid) + ")" : std::string()) +
+         " holds a read lock";
+}
+
 bool same_file(int fd, const std::string& path) noexcept {
   struct stat open_file{}, named_file{};
   return ::fstat(fd, &open_file) == 0 && ::stat(path.c_str(), &named_file) == 0 &&
@@ -80,17 +90,30 @@ bool same_file(int fd, const std::string& path) noexcept {
 std::expected<WorldLock, WorldError> WorldLock::take(const std::string& path, const std::string& shown) {
   const std::string lock_path = path + "-lock";
   for (int attempt = 0;; ++attempt) {
-    const int fd = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    // Those who may read the world may see whether it is open.
+    struct stat world{};
+    const mode_t mode = ::stat(path.c_str(), &world) == 0 ? world.st_mode & 0666 : 0600;
+    const int fd = open_file(lock_path.c_str(), O_RDWR | O_CREAT, mode);
     if (fd < 0)
       return std::unexpected(WorldError(errno == ENOSPC ? WorldErrorCode::disk_full : WorldErrorCode::denied, shown,
-                                        "its lock file " + lock_path + " cannot be opened: " + std::strerror(errno)));
+                                        "its lock file " + lock_path + " cannot be opened: " +
+                                            (errno == ELOOP    ? "it is a symbolic link"
+                                             : errno == EINVAL ? "it is not a regular file"
+                                                               : std::strerror(errno))));
     WorldLock lock(fd, lock_path);
     struct flock whole{};
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
     if (::fcntl(fd, F_OFD_SETLK, &whole) != 0) {
       const int error = errno;
-      const std::int64_t process = error == EAGAIN || error == EACCES ? holder(fd) : 0;
+      const bool is_held = error == EAGAIN || error == EACCES;
+      if (const std::string reader = is_held ? reader_of(fd, whole) : std::string(); !reader.empty()) {
+        ::close(std::exchange(lock.fd_, -1));
+        return std::unexpected(WorldError(WorldErrorCode::in_use, shown,
+                                          reader + " of " + lock_path + ". End that program, or remove " + lock_path +
+                                              " after making sure that nothing has the world open"));
+      }
+      const std::int64_t process = is_held ? holder(fd) : 0;
       ::close(std::exchange(lock.fd_, -1));
       if (error != EAGAIN && error != EACCES)
         return std::unexpected(
@@ -127,7 +150,7 @@ std::expected<void, WorldError> WorldLock::hold(const std::string& path, const s
                                             " names (hard links), of which another may be in use; a world has one");
   if (file_ >= 0) ::close(std::exchange(file_, -1));
   if (occupy_standard_descriptors() != 0) return failed();
-  file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  file_ = open_file(path.c_str(), O_RDWR);
   if (file_ < 0) return failed();
   struct flock byte{};
   byte.l_type = F_WRLCK;
@@ -136,6 +159,8 @@ std::expected<void, WorldError> WorldLock::hold(const std::string& path, const s
   byte.l_len = 1;
   if (::fcntl(file_, F_OFD_SETLK, &byte) == 0) return {};
   if (errno != EAGAIN && errno != EACCES) return failed();
+  if (const std::string reader = reader_of(file_, byte); !reader.empty())
+    return fail(WorldErrorCode::in_use, reader + " of the file. End that program");
   return fail(WorldErrorCode::in_use, "in use by another process under another path");
 }
 

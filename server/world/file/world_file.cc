@@ -17,6 +17,7 @@
 #include "server/world/file/type_rows.h"
 #include "server/world/place/left_behind.h"
 #include "server/world/rows/format.h"
+#include "system/open_file.h"
 
 namespace muster {
 namespace {
@@ -131,7 +132,7 @@ std::expected<void, WorldError> WorldFile::check_wal() {
     return std::unexpected(
         error(WorldErrorCode::damaged, wal + " is not a regular file. Move it away, or put back the one "
                                              "that belongs to the file"));
-  const int descriptor = ::open(wal.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  const int descriptor = open_file(wal.c_str(), O_RDONLY);
   if (descriptor < 0) return {};
   const auto header = read_wal_header(descriptor);
   ::close(descriptor);
@@ -193,13 +194,7 @@ std::expected<void, WorldError> WorldFile::open_database() {
     return std::unexpected(error(WorldErrorCode::newer, "written in file format " + *format));
   if (auto good = check_tables(); !good) return good;
   if (options_.check_structure) {
-    auto verdict = database_->value("PRAGMA quick_check(1)", "checking the structure");
-    if (!verdict) return std::unexpected(std::move(verdict.error()));
-    if (*verdict != "ok") {
-      for (char& c : *verdict)
-        if (c == '\n') c = ' ';
-      return std::unexpected(error(WorldErrorCode::damaged, "damaged: " + *verdict));
-    }
+    if (auto good = database_->check_structure("checking the structure"); !good) return good;
   }
   if (had_wal) {
     // The last transaction may come from an owner that died before syncing. Once this sync
@@ -449,9 +444,7 @@ std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
   opened->merge_at_end(false);
   if (auto begun = opened->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*opened);
-  auto verdict = opened->value("PRAGMA quick_check(1)", doing);
-  if (!verdict) return std::unexpected(std::move(verdict.error()));
-  if (*verdict != "ok") return std::unexpected(error(WorldErrorCode::damaged, "damaged: its structure is"));
+  if (auto good = opened->check_structure(doing); !good) return good;
   const auto meta = read_meta(*opened, format_, shown_);
   if (!meta) return std::unexpected(meta.error());
   if (meta->world != meta_.world || meta->checkpoint != meta_.checkpoint || meta->digest != meta_.digest)

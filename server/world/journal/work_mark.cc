@@ -17,6 +17,7 @@
 
 #include "schema/hash.h"
 #include "server/world/journal/cut_off_page.h"
+#include "system/open_file.h"
 #include "system/standard_descriptors.h"
 
 namespace muster {
@@ -46,7 +47,7 @@ void WorkMark::open(const std::string& path, std::string_view world, std::uint64
   if (mapped_) return;
   path_ = path + "-work";
   if (occupy_standard_descriptors() != 0) return;
-  const int fd = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  const int fd = open_file(path_.c_str(), O_RDWR | O_CREAT);
   if (fd < 0) return;
   struct stat file{};
   // The whole page must be allocated on disk, because writing to an unallocated page could kill the

@@ -5,6 +5,8 @@
 
 #include <cstring>
 
+#include "system/open_file.h"
+
 namespace muster {
 namespace {
 
@@ -30,7 +32,7 @@ std::string FileWatch::begin() {
 
 std::string FileWatch::know_wal() {
   const std::string& path = wal_path_;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int descriptor = open_file(path.c_str(), O_RDONLY);
   if (descriptor < 0) return {};  // in other journal modes, there is no -wal until the first write
   wal_ = stamp_of(descriptor);
   if (!has_open(wal_, descriptor)) {

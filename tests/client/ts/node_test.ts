@@ -133,6 +133,13 @@ test('the file beside a world says where it is served; what cannot be used is to
   assert.throws(() => read_address_file(world), { kind: 'lost', message: `no server is running for ${world} (process ${2 ** 30} has ended)` });
   write(JSON.stringify({ ...good, pid: 1 })); // of somebody else, and alive
   assert.equal(read_address_file(world).server.pid, 1);
+  writeFileSync(world, '');
+  const not_open = { kind: 'lost', message: `no server is running for ${world}: process 1, which ${beside} names, does not have it open` };
+  assert.throws(() => read_address_file(world), not_open);
+  writeFileSync(`${world}-lock`, 'muster-lock 1\nprocess 0000000002\n');
+  assert.throws(() => read_address_file(world), not_open);
+  writeFileSync(`${world}-lock`, 'muster-lock 1\nprocess 0000000001\n');
+  assert.equal(read_address_file(world).server.pid, 1);
   chmodSync(beside, 0o640);
   assert.throws(() => read_address_file(world), {
     kind: 'mistaken',
