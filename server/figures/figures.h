@@ -24,8 +24,9 @@ struct Figures {
                                                            ///< been answered yet
   std::uint32_t entities = 0, archetypes = 0, texts = 0, timers = 0, templates = 0;
   std::uint64_t journal_bytes = 0;  ///< size of the journal since the last save
-  std::string disk_error = {};      ///< the reason why edits are refused, or empty
-  std::string save_error = {};      ///< the error of the last automatic save, or empty
+  std::uint64_t log_lines_lost = 0;
+  std::string disk_error = {};  ///< the reason why edits are refused, or empty
+  std::string save_error = {};  ///< the error of the last automatic save, or empty
 };
 
 class TimeCounts;
