@@ -193,16 +193,19 @@ set(muster_server_sources
   server/desk/desk.cc
   server/desk/desk_figures.cc
   server/door/address_file.cc
+  server/door/disk_thread.cc
   server/door/http_connection.cc
   server/door/listener.cc
   server/door/listening.cc
   server/door/session_protocol.cc
   server/door/session_stream.cc
   server/door/socket_stream.cc
+  server/door/users_changes.cc
   server/door/web_stream.cc
   server/edits/budgets.cc
   server/edits/edit_cost.cc
   server/edits/intake.cc
+  server/edits/made_things.cc
   server/edits/refusal_text.cc
   server/edits/slow_edits.cc
   server/edits/step_changes.cc
@@ -231,6 +234,7 @@ set(muster_server_sources
   server/questions/history_questions.cc
   server/questions/question_queue.cc
   server/questions/question_table.cc
+  server/questions/removal.cc
   server/questions/run_questions.cc
   server/questions/session_questions.cc
   server/questions/shown_entity.cc
@@ -244,6 +248,7 @@ set(muster_server_sources
   server/session/requests.cc
   server/session/server_limits.cc
   server/session/session.cc
+  server/session/shares.cc
   server/session/shown_text.cc
   server/token_file.cc
   server/watches/equal_rows.cc

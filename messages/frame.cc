@@ -52,13 +52,21 @@ void FrameDecoder::resize(std::size_t capacity) {
   begin_ = 0;
 }
 
+std::uint32_t FrameDecoder::awaited_bytes() const noexcept {
+  FrameHeader header;
+  if (fault_ || end_ - begin_ < sizeof header) return 0;
+  std::memcpy(&header, buffer_.get() + begin_, sizeof header);
+  return header.bytes;
+}
+
 std::span<std::byte> FrameDecoder::room() {
   const std::size_t held = end_ - begin_;
   if (held == 0) begin_ = end_ = 0;
   const bool was_filled = end_ == capacity_ && last_received_ > 0;
   if (held == 0 && capacity_ > capacity_min && last_received_ < capacity_ / 8) {
-    // Shrink the buffer if the stream has become quiet.
-    resize(std::max(capacity_min, capacity_ / 4));
+    // Shrink the buffer if the stream has become quiet. The memory of a large frame is freed at
+    // once, because the next bytes may not arrive for a long time.
+    resize(std::max(capacity_min, std::min(capacity_ / 4, capacity_streaming_max)));
   } else if (end_ == capacity_ || (begin_ > 0 && capacity_ - end_ < capacity_ / 4)) {
     // The remaining bytes start on a 16-byte boundary and are moved to another 16-byte boundary, so
     // batches stay aligned.

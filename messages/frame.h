@@ -120,6 +120,9 @@ class FrameDecoder {
   [[nodiscard]] std::expected<void, FrameFault> finish() const;
 
   std::size_t memory_bytes() const noexcept { return capacity_; }
+  /// Returns the size of the frame whose header has been received, but not all of its bytes.
+  /// Returns 0 if there is no such frame. Valid after next() has returned nothing.
+  std::uint32_t awaited_bytes() const noexcept;
 
  private:
   struct Freer {

@@ -1,7 +1,6 @@
 // The program muster-server, which serves one world. This file creates all objects and connects
 // them; see `muster-server --help`.
 #include <signal.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -23,8 +22,10 @@
 
 #include "registry/host.h"
 #include "schema/muster.h"
+#include "server/log_queue.h"
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
+#include "server/process_ends.h"
 #include "server/server.h"
 #include "server/token_file.h"
 #include "server/world/world.h"
@@ -44,7 +45,8 @@ enum ExitCode {
   exit_world = 5,
   exit_listen = 6,
   exit_save = 7,
-  exit_stopped = 8
+  exit_stopped = 8,
+  exit_by_plugin = 9
 };
 
 struct Arguments {
@@ -312,7 +314,7 @@ struct Served {
 
 int complain(const Failure& failure) { return complain(failure.code, failure.text); }
 
-int serve(const Arguments& arguments) {
+int serve(const Arguments& arguments, const LogQueue& log) {
   raise_descriptor_limit();
   const auto limits = limits_of(arguments.limits);
   if (!limits) return complain(exit_usage, limits.error());
@@ -322,6 +324,7 @@ int serve(const Arguments& arguments) {
   if (!token) return complain(exit_usage, token.error());
   auto plugins = load_plugins(arguments);
   if (!plugins) return complain(plugins.error());
+  refuse_exit(exit_by_plugin);
 
   Served served(arguments);
   served.schemas = std::move(*schemas);
@@ -337,6 +340,7 @@ int serve(const Arguments& arguments) {
   listening.page_folder = arguments.page;
   listening.users_file = real_path(arguments.world) + "-users";
   listening.program = "muster-server " MUSTER_VERSION;
+  listening.log_lines_lost = [&log] { return log.lost(); };
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   listening.plugins = served.plugins.get();
@@ -366,12 +370,7 @@ int serve(const Arguments& arguments) {
   }
 
   running = &*world;
-  struct sigaction action{};
-  action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGTERM, &action, nullptr);
-  ::sigaction(SIGINT, &action, nullptr);
-  ::signal(SIGPIPE, SIG_IGN);
+  handle_signals(on_signal);
 
   for (bool first = true;; first = false) {
     std::optional<Server> server;
@@ -405,8 +404,7 @@ int serve(const Arguments& arguments) {
     running = &*world;
     if (was_signalled) world->stop();
   }
-  ::signal(SIGTERM, SIG_DFL);
-  ::signal(SIGINT, SIG_DFL);
+  restore_signals();
   if (const std::string* const why = world->stopped()) {
     return complain(exit_stopped, world->path() + ": stopped: " + *why);
   }
@@ -515,18 +513,21 @@ int main(int argc, char** argv) {
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
   app.footer(
       "While it runs, WORLD-server.json next to the world gives clients of the same user the address and the token.\n"
-      "SIGTERM and SIGINT stop it after a save; a second one stops it immediately, without a save.\n"
+      "SIGTERM, SIGINT and SIGHUP stop it after a save; a second one stops it immediately, without a save.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
-      "saved, 8 stopped before an input at which its process died (see --skip).");
+      "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? exit_done : exit_usage;
   }
-  spdlog::set_default_logger(spdlog::stderr_color_mt("muster-server"));
+  const LogQueue log("muster-server");
   spdlog::set_pattern("%H:%M:%S.%e %^%l%$ %v");
-  spdlog::flush_on(spdlog::level::info);
   if (arguments.quiet) spdlog::set_level(spdlog::level::warn);
-  return serve(arguments);
+  const int code = serve(arguments, log);
+  permit_exit();
+  // If stderr is not read, the process ends without the remaining lines.
+  if (!log.drain(std::chrono::seconds(1))) ::_exit(code);
+  return code;
 }

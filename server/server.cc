@@ -1,6 +1,7 @@
 #include "server/server.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <optional>
@@ -61,6 +62,7 @@ struct Server::Impl final : WorldSide {
     known.durability = world.durability();
     known.autosave = world.autosave();
     known.watch_thread = true;
+    fit_to_descriptors();
     desk.emplace(world.registry(), *this, options.limits);
 
     ListenerOptions door = listening(options);
@@ -92,8 +94,19 @@ struct Server::Impl final : WorldSide {
   }
 
  private:
+  void fit_to_descriptors() {
+    rlimit descriptors{};
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
+    const ServerLimits fitted = fitted_to(options.limits, descriptors.rlim_cur);
+    if (fitted.sessions_max < options.limits.sessions_max)
+      warn("this process may open " + std::to_string(descriptors.rlim_cur) + " files, so there may be " +
+           std::to_string(fitted.sessions_max) + " sessions instead of " + std::to_string(options.limits.sessions_max) +
+           "; raise the limit with ulimit -n");
+    options.limits = fitted;
+  }
   const WorldFacts& facts() const noexcept override { return known; }
   void wake() override { world.wake(); }
+  std::uint64_t log_lines_lost() const override { return options.log_lines_lost ? options.log_lines_lost() : 0; }
   void wake_in(std::chrono::nanoseconds time) override {
     if (listener) listener->call_in(time, [this] { world.wake(); });
   }

@@ -39,12 +39,15 @@ struct ServerOptions {
   /// Name of this program, as shown by `muster info`. Empty means the name of the executable.
   std::string program = {};
   /// Called on the listener's thread with a log line about each session that connects, leaves, or
-  /// is refused. May be empty.
+  /// is refused. Must not block. May be empty.
   std::function<void(const std::string&)> log = {};
   /// Called on the listener's thread, at most once a second, with a log line about connections that
   /// were refused before they became sessions, mostly because of wrong tokens. Also called on the
   /// world thread when the disk begins to fail or works again. If empty, `log` is called instead.
   std::function<void(const std::string&)> warn = {};
+  /// Returns the number of lines that the program's log has lost, for /metrics. May be called on
+  /// any thread, and may be empty.
+  std::function<std::uint64_t()> log_lines_lost = {};
   ServerLimits limits = {};
   /// The plugins installed in the world, or null. The answer to Info lists the plugins, and
   /// sessions with the right `admin` may reload them. If there are plugins, `log` is also called on

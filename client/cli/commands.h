@@ -87,6 +87,12 @@ struct TokenOrder {
 };
 void token(const Common& common, const TokenOrder& order);
 
+// --- removal.cc
+/// Ends all sessions of a user.
+void kick(const Common& common, const std::string& user);
+/// Removes what a user left in the world. If `dry` is true, only shows the numbers.
+void remove_of(const Common& common, const std::string& user, bool dry);
+
 // --- edit.cc
 struct SetOne {
   std::string entity, field, value;

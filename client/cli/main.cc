@@ -413,6 +413,19 @@ int main(int argc, char** argv) {
         sub.add_option("--expires", token_.expires, "Expiry: 30d, 2027-01-31, 2027-01-31T12:00:00Z");
       },
       [&] { muster::cli::token(common, token_); });
+  std::string user;
+  bool dry = false;
+  command(
+      "kick", "End all sessions of a user, who may connect again unless the token is revoked",
+      [&](CLI::App& sub) { sub.add_option("USER", user, "Name of the user")->required(); },
+      [&] { kick(common, user); });
+  command(
+      "remove-of", "Remove what a user left: timers, templates, and entities with everything below them",
+      [&](CLI::App& sub) {
+        sub.add_option("USER", user, "Name or number of the user, who may be revoked")->required();
+        sub.add_flag("--dry", dry, "Show what would be removed, and change nothing");
+      },
+      [&] { remove_of(common, user, dry); });
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
   std::string plugin;
   command(

@@ -196,7 +196,7 @@ void Inputs::end_cut_run(Run& run, std::uint64_t done, CutBy by) {
   ++core_.state.counters.carried;
   if (run.timed_out) {
     run.cut.messages = done;
-    for (InputSink* const sink : core_.sinks) sink->on_cut(run.cut);
+    core_.sinks.all.each([&](InputSink& sink) { sink.on_cut(run.cut); });
   }
   if (!replaying_ && may_say(said_cut_, said_cut_ns_) && !cascade.empty())
     options_.warn(cut_sentence(options_, core_.types.handlers(), cascade.front().type(), by));

@@ -468,6 +468,30 @@ UndoReport EditHistory::apply(HistoryAct act, const Sender& by, Conflicts confli
 
 std::uint32_t EditHistory::release_ids() { return impl_->release_ids(); }
 
+std::vector<EditHistory::Made> EditHistory::made() const {
+  impl_->close();
+  std::vector<Made> all;
+  for (const auto& [number, step] : impl_->steps_) {
+    if (step.redo) continue;
+    for (const Part& part : step.parts) {
+      if (part.kind == history::PartKind::created) all.push_back({step.user, part.entity});
+      if (part.kind == history::PartKind::defined && part.details && !part.after.empty())
+        all.push_back({step.user, {}, part.details->name});
+    }
+  }
+  return all;
+}
+
+std::uint32_t EditHistory::drop_steps(std::uint64_t user) {
+  impl_->close();
+  const auto of = impl_->users_.find(user);
+  if (of == impl_->users_.end()) return 0;
+  std::uint32_t dropped = 0;
+  for (auto* const stack : {&of->second.undo, &of->second.redo})
+    for (; !stack->empty(); ++dropped) impl_->drop_newest(of->second, *stack);
+  return dropped;
+}
+
 std::uint32_t EditHistory::steps(std::uint64_t user, HistoryAct act) const noexcept {
   impl_->close();
   const auto* const of = impl_->find(user);

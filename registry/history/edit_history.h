@@ -104,6 +104,18 @@ class EditHistory final : public EditLog {
   std::uint64_t version(std::uint64_t user) const noexcept;
   std::uint64_t bytes() const noexcept;
 
+  /// An entity or a template that a user made, according to the steps that the user could undo.
+  struct Made {
+    std::uint64_t user = 0;
+    Entity entity = {};     ///< nil for a template
+    std::string name = {};  ///< of a template
+  };
+  /// Returns what all users made, the oldest first. An entity or a template may occur several times
+  /// and may no longer exist. The entities below the root of a Spawn are not listed.
+  std::vector<Made> made() const;
+  /// Drops all steps of a user. Returns the number of steps.
+  std::uint32_t drop_steps(std::uint64_t user);
+
   // --- saving ---
 
   /// A step as it is saved. `number` identifies it; numbers are never used twice and grow in the

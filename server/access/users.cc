@@ -169,7 +169,7 @@ void Users::read() {
   if (world_.empty()) {
     world_ = std::move(of_world);
   } else if (of_world.empty()) {
-    if (auto written = write(); !written) throw ServerError(written.error().text);
+    if (auto written = write(change_to(users_, 0)); !written) throw ServerError(written.error().text);
   } else if (of_world != world_) {
     throw ServerError(path_ + " lists the users of a different world. Move it to that world, or away");
   }
@@ -193,8 +193,8 @@ bool Users::may_stay(const Admitted& admitted, Clock::time_point now) const {
   return user.role != session::Role::none && !is_over(user, now);
 }
 
-std::expected<Users::Made, UserFault> Users::create(const std::string& name, session::Role role,
-                                                    std::uint64_t expires_s, Clock::time_point now) {
+std::expected<Users::Change, UserFault> Users::to_create(const std::string& name, session::Role role,
+                                                         std::uint64_t expires_s, Clock::time_point now) const {
   if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
   if (std::string wrong = wrong_name(name); !wrong.empty())
     return std::unexpected(UserFault{"user_name", std::move(wrong)});
@@ -210,42 +210,67 @@ std::expected<Users::Made, UserFault> Users::create(const std::string& name, ses
           UserFault{"name_taken", "there is a user \"" + name + "\"; revoke that user's token first"});
   User user{.number = next_, .name = name, .role = role, .expires_s = expires_s};
   if (is_over(user, now)) return std::unexpected(UserFault{"expires_s", "the expiry time is in the past"});
-  Made made{.user = user.number, .token = draw_token()};
-  user.hash = hash_of(made.token);
-  users_.push_back(std::move(user));
-  ++next_;
-  if (auto written = write(); !written) {
-    users_.pop_back();
-    --next_;
-    return std::unexpected(std::move(written.error()));
-  }
-  return made;
+  std::string token = draw_token();
+  user.hash = hash_of(token);
+  std::vector<User> users = users_;
+  users.push_back(std::move(user));
+  Change change = change_to(std::move(users), next_);
+  change.token = std::move(token);
+  return change;
+}
+
+std::expected<Users::Made, UserFault> Users::create(const std::string& name, session::Role role,
+                                                    std::uint64_t expires_s, Clock::time_point now) {
+  auto change = to_create(name, role, expires_s, now);
+  if (!change) return std::unexpected(std::move(change.error()));
+  if (auto written = write(*change); !written) return std::unexpected(std::move(written.error()));
+  accept(*change);
+  return Made{.user = change->user, .token = std::move(change->token)};
+}
+
+const User* Users::find(std::string_view name) const {
+  const auto at = std::ranges::find_if(
+      users_, [&](const User& user) { return user.role != session::Role::none && user.name == name; });
+  return at == users_.end() ? nullptr : &*at;
+}
+
+std::expected<Users::Change, UserFault> Users::to_revoke(const std::string& name) const {
+  const User* const user = find(name);
+  if (!user) return std::unexpected(UserFault{"not_found", "there is no user \"" + name + "\""});
+  std::vector<User> users = users_;
+  users[user->number - 1] = User{.number = user->number, .name = user->name};
+  return change_to(std::move(users), user->number);
 }
 
 std::expected<std::uint64_t, UserFault> Users::revoke(const std::string& name) {
-  const auto at = std::ranges::find_if(
-      users_, [&](const User& user) { return user.role != session::Role::none && user.name == name; });
-  if (at == users_.end()) return std::unexpected(UserFault{"not_found", "there is no user \"" + name + "\""});
-  User other{.number = at->number, .name = at->name};
-  std::swap(*at, other);
-  if (auto written = write(); !written) {
-    std::swap(*at, other);
-    return std::unexpected(std::move(written.error()));
-  }
-  return at->number;
+  const auto change = to_revoke(name);
+  if (!change) return std::unexpected(change.error());
+  if (auto written = write(*change); !written) return std::unexpected(std::move(written.error()));
+  accept(*change);
+  return change->user;
 }
 
-std::expected<void, UserFault> Users::write() const {
-  std::string text = std::string(title) + "\nnext " + std::to_string(next_) + "\n";
+void Users::accept(const Change& change) {
+  users_ = change.users;
+  next_ = users_.size() + 1;
+}
+
+Users::Change Users::change_to(std::vector<User> users, std::uint64_t user) const {
+  std::string text = std::string(title) + "\nnext " + std::to_string(users.size() + 1) + "\n";
   if (!world_.empty()) text += "world " + world_ + "\n";
-  for (const User& user : users_) {
-    const bool revoked = user.role == session::Role::none;
-    text += std::to_string(user.number) + ' ' + (revoked ? "revoked" : std::string(right_name(user.role))) + ' ' +
-            std::to_string(user.expires_s) + ' ' + (revoked ? "-" : hex(user.hash)) + ' ' + user.name + '\n';
+  for (const User& each : users) {
+    const bool revoked = each.role == session::Role::none;
+    text += std::to_string(each.number) + ' ' + (revoked ? "revoked" : std::string(right_name(each.role))) + ' ' +
+            std::to_string(each.expires_s) + ' ' + (revoked ? "-" : hex(each.hash)) + ' ' + each.name + '\n';
   }
+  return {.user = user, .users = std::move(users), .path = path_, .text = std::move(text)};
+}
+
+std::expected<void, UserFault> Users::write(const Change& change) {
+  const std::string &path = change.path, &text = change.text;
   // Write the list to another file first, so that after a power failure the list is either
   // completely written or unchanged.
-  const std::string beside = path_ + "-new";
+  const std::string beside = path + "-new";
   ::unlink(beside.c_str());
   const int file = open_file(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL);
   bool good = file >= 0;
@@ -256,14 +281,14 @@ std::expected<void, UserFault> Users::write() const {
   }
   good = good && ::fsync(file) == 0;
   if (file >= 0) ::close(file);
-  good = good && ::rename(beside.c_str(), path_.c_str()) == 0;
+  good = good && ::rename(beside.c_str(), path.c_str()) == 0;
   if (!good) {
-    UserFault fault = not_written(path_);
+    UserFault fault = not_written(path);
     ::unlink(beside.c_str());
     return std::unexpected(std::move(fault));
   }
   const int folder =
-      ::open(path_.substr(0, path_.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+      ::open(path.substr(0, path.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) {
     ::fsync(folder);  // otherwise, a power failure may restore the previous list
     ::close(folder);

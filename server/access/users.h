@@ -79,6 +79,24 @@ class Users {
   /// Returns false if the user has been revoked or has expired.
   bool may_stay(const Admitted& admitted, Clock::time_point now) const;
 
+  /// A change of the list that has not been made yet.
+  struct Change {
+    std::uint64_t user = 0;  ///< number of the user who is added or revoked
+    std::string token = {};  ///< of a user who is added
+    std::vector<User> users = {};
+    std::string path = {}, text = {};  ///< the file, and its new content
+  };
+  /// Prepares to add a user.
+  [[nodiscard]] std::expected<Change, UserFault> to_create(const std::string& name, session::Role role,
+                                                           std::uint64_t expires_s, Clock::time_point now) const;
+  /// Prepares to revoke a user.
+  [[nodiscard]] std::expected<Change, UserFault> to_revoke(const std::string& name) const;
+  /// Writes the changed list to the disk, which may take long. After an error, the file is
+  /// unchanged. May be called on any thread.
+  [[nodiscard]] static std::expected<void, UserFault> write(const Change& change);
+  /// Makes the change, which must have been prepared since the previous change.
+  void accept(const Change& change);
+
   struct Made {
     std::uint64_t user = 0;
     std::string token;
@@ -89,12 +107,15 @@ class Users {
   /// Revokes a user and returns the user's number. The change is on disk when the call returns.
   /// After an error, nothing has changed.
   [[nodiscard]] std::expected<std::uint64_t, UserFault> revoke(const std::string& name);
+  /// Returns the user of this name who has not been revoked, or null. Valid until the list changes.
+  const User* find(std::string_view name) const;
   /// All users, ordered by number.
   const std::vector<User>& all() const noexcept { return users_; }
 
  private:
   void read();
-  std::expected<void, UserFault> write() const;
+  /// Returns a change to the given list.
+  Change change_to(std::vector<User> users, std::uint64_t user) const;
 
   struct Own {
     TokenHash hash;

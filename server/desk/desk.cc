@@ -17,9 +17,11 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       limits_(limits),
       instance_(random_id()),
       requests_(std::make_shared<RequestBytes>(limits_.all_request_bytes_max)),
+      shares_(limits_),
+      made_(registry, shares_, world.history()),
       questions_([this](const Question& question) { return begin(question); },
                  [&world] { return world.processor_ns(); }),
-      intake_(registry, limits_, world, questions_),
+      intake_(registry, limits_, world, questions_, made_),
       texts_(registry, limits_),
       timer_ids_(std::in_place, registry),
       watches_(world.facts().watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
@@ -38,6 +40,8 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
                .clock = clock_,
                .durable = durable_,
                .history = history_,
+               .shares = shares_,
+               .made = made_,
                .seldom = seldom_,
                .watches_seldom = watches_seldom_} {
   const std::uint64_t epoch = world.epoch();
@@ -53,15 +57,30 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
 
 Desk::~Desk() { registry_.host().remove_sink(*this); }
 
+std::optional<session::Fault> Desk::full_for(const Rights& rights, std::uint64_t user) const {
+  const bool is_admin = rights.role >= RemoteRight::admin;
+  const std::size_t max = std::size_t{limits_.sessions_max} + (is_admin ? limits_.reserved_sessions : 0);
+  {
+    const MutexLock lock(mutex_);
+    if (sessions_.size() - ending_ >= max)
+      return fault_of(session::FaultCode::limit_exceeded, "sessions_max",
+                      "the server has reached its limit of sessions (--limit sessions_max=" +
+                          std::to_string(limits_.sessions_max) + ")");
+  }
+  auto fault = shares_.refuses(user, rights, ShareOf::sessions, 1);
+  if (fault) fault->code = session::FaultCode::limit_exceeded;
+  return fault;
+}
+
 std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std::string kind,
                                     std::shared_ptr<Connection> connection, std::uint64_t user,
                                     const std::function<void(Session&)>& greet) {
   SessionIdentity identity{
       .secret = random_id(), .user = user, .name = std::move(name), .kind = std::move(kind), .joined_ns = steady_ns()};
+  if (full_for(rights, user)) return nullptr;
   std::shared_ptr<Session> session;
   {
     const MutexLock lock(mutex_);
-    if (sessions_.size() - ending_ >= limits_.sessions_max) return nullptr;
     // The upper half of the numbers differs from desk to desk, so that sessions of two desks never
     // have the same number in a journal.
     identity.number = (instance_ & ~std::uint64_t{0xffffffff}) | ++numbers_;
@@ -72,6 +91,7 @@ std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std:
     sessions_.emplace(session->number, session);
     came_.push_back(session);
   }
+  shares_.add(user, ShareOf::sessions, 1);
   wake();  // if the disk is failing, the session must be notified
   return session;
 }
@@ -98,6 +118,7 @@ void Desk::wake() {
 void Desk::leave(const Connection& connection) {
   std::shared_ptr<Session> session = connection.session();
   if (!session || !session->disconnect(connection)) return;
+  shares_.add(session->user, ShareOf::sessions, -1);
   {
     const MutexLock lock(mutex_);
     left_.push_back(std::move(session));
@@ -191,7 +212,8 @@ void Desk::before_flush() {
   end_sessions();
 }
 
-/// Ends sessions that have left, once their requests have been processed. If more than
+/// Ends sessions that have left, once their requests have been processed. The requests of evicted
+/// sessions are dropped. If more than
 /// left_sessions_max sessions have left, those that left first are ended and their requests are
 /// dropped. If many sessions leave at once, each flush ends only part of them, depending on the
 /// time available.
@@ -202,9 +224,9 @@ void Desk::end_sessions() {
   const std::uint64_t begun_ns = processor_ns();
   bool any = false;
   std::erase_if(leaving_, [&](const std::shared_ptr<Session>& session) {
-    const bool dropped = too_many > 0;
+    const bool dropped = too_many > 0 || session->evicted.load(std::memory_order_relaxed);
     if (session->requests.front() && !dropped) return false;
-    too_many -= dropped ? 1 : 0;
+    too_many -= too_many > 0 ? 1 : 0;
     if (any && !dropped && processor_ns() - begun_ns > limits_.flush_ns / 4) {
       ends_put_off_ = true;
       return false;
@@ -371,6 +393,7 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   if (unused + count > limits_.unused_ids_max)
     return refused("unused_ids_max", "this session has " + std::to_string(unused) + " unused ids; " +
                                          std::to_string(limits_.unused_ids_max) + " are allowed");
+  if (auto fault = refuses_ids(to, count)) return std::unexpected(std::move(*fault));
   // Use returned ids first, no matter how few there are. Otherwise, the number of unused ids would
   // keep growing.
   if (const std::uint32_t returned = registry_.host().returned_ids()) count = std::min(count, returned);
@@ -381,6 +404,25 @@ std::expected<session::Granted, session::Fault> Desk::grant(Session& to, std::ui
   granted.count = count;
   grants.insert(std::ranges::upper_bound(grants, granted.first, {}, &session::Granted::first), granted);
   return granted;
+}
+
+std::optional<session::Fault> Desk::refuses_ids(const Session& to, std::uint32_t more) const {
+  const auto would_be = [&](bool exactly) {
+    std::uint64_t unused = more;
+    for (const auto& session : present()) {
+      if (session->user != to.user) continue;
+      const std::shared_ptr<Seat> seat = session->seat();
+      if (exactly) keep_unused(seat->grants);
+      for (const session::Granted& grant : seat->grants) unused += grant.count;
+    }
+    return unused;
+  };
+  if (!shares_.refuses_count(to.user, to.rights, ShareOf::unused_ids, would_be(false))) return std::nullopt;
+  auto fault = shares_.refuses_count(to.user, to.rights, ShareOf::unused_ids, would_be(true));
+  if (!fault) return std::nullopt;
+  fault->code = session::FaultCode::bad_question;
+  fault->field = "count";
+  return fault;
 }
 
 /// Removes used ids from both ends of each grant. Returns the number of remaining ids.

@@ -27,12 +27,14 @@
 
 #include "registry/entity_registry.h"
 #include "server/edits/intake.h"
+#include "server/edits/made_things.h"
 #include "server/edits/text_sweep.h"
 #include "server/edits/timer_ids.h"
 #include "server/figures/figures.h"
 #include "server/questions/answer_sources.h"
 #include "server/questions/question_queue.h"
 #include "server/session/server_limits.h"
+#include "server/session/shares.h"
 #include "server/world/flush_visitor.h"
 #include "system/mutex.h"
 
@@ -47,9 +49,13 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   // --- any thread
 
+  /// Returns the Fault of a further session with these rights, or nothing if there may be one. The
+  /// Fault is `sessions_max` if the server has too many sessions, and `user_sessions_max` if the
+  /// user has. Must be called on the listener's thread.
+  std::optional<session::Fault> full_for(const Rights& rights, std::uint64_t user) const;
   /// Adds an accepted session with its first connection. `user` is the number of the session's
-  /// user, or 0 if the session uses one of the server's own tokens. Returns null if the number of
-  /// sessions has reached sessions_max. `greet` is called before anything else can be sent to the
+  /// user, or 0 if the session uses one of the server's own tokens. Returns null if full_for()
+  /// would return a Fault. `greet` is called before anything else can be sent to the
   /// session, so that the client receives the Welcome first. `greet` must not call the desk except
   /// to read numbers. The session takes its seat at the beginning of the next flush.
   std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
@@ -97,6 +103,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
+  /// Returns what each user holds. Thread-safe.
+  Shares& shares() noexcept { return shares_; }
   /// Returns the world that the desk serves. The caller may use only functions that may be called
   /// on any thread.
   WorldSide& world() const noexcept { return world_; }
@@ -133,15 +141,16 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<std::shared_ptr<Session>> present() const override;
   std::vector<EndedSession> ended(std::size_t limit) const override;
   std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) override;
-  std::optional<session::Fault> admit(Session& from, BatchView edit) override {
-    return intake_.admit(*from.seat(), edit);
-  }
+  std::optional<session::Fault> admit(Session& from, BatchView edit) override { return intake_.admit(from, edit); }
   std::uint64_t uptime_ns() const override;
   std::uint64_t processor_ns() const { return world_.processor_ns(); }
   /// Notifies all sessions when the disk begins to fail. While the disk is failing, notifies the
   /// new sessions in `came`.
   void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
+  /// Returns the Fault if all sessions of the user together would have too many unused ids after a
+  /// grant of `more`.
+  std::optional<session::Fault> refuses_ids(const Session& to, std::uint32_t more) const;
   void return_unused(Seat& from);
   void tell_figures();
   void work_on_questions();
@@ -178,6 +187,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   // Used on the world thread.
   std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be pending
+  Shares shares_;                                  // thread-safe
+  MadeThings made_;
   QuestionQueue questions_;
   Intake intake_;
   Seldom seldom_, watches_seldom_;  // scheduled separately, because opening a watch is quick

@@ -44,6 +44,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   }
 
   void stop() override { abort(); }
+  bool is_answered() const override { return phase_ == Phase::working || phase_ == Phase::writing; }
   void give_way() override {
     host_.door.refusals.note(address_, "too many connections without a Hello", Clock::now());
     abort();
@@ -58,7 +59,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
         if (!reader_.has_more()) return abort();
         too_late_ = true;
         return refuse({408, "the request was not complete in time"});
-      case Phase::working: return;  // a WebSocket has its own time limit
+      case Phase::working:
       case Phase::writing: return spent > limits_.stall_max ? abort() : void();
       case Phase::closing: return spent > linger_max ? abort() : void();
     }
@@ -116,6 +117,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     switch (reply.kind) {
       case Site::Reply::Kind::answer: return send(std::move(reply.answer));
       case Site::Reply::Kind::wrong_token: return send_late(std::move(reply.answer));
+      case Site::Reply::Kind::file: return open_file(std::move(reply));
       case Site::Reply::Kind::session: return open_session(asked);
       case Site::Reply::Kind::health:
       case Site::Reply::Kind::metrics:
@@ -138,6 +140,20 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     host_.loop.call_in(delay, [weak = weak_from_this(), work = work_] {
       if (const auto self = weak.lock(); self && self->work_ == work) self->send(std::move(self->answer_));
     });
+  }
+
+  void open_file(Site::Reply reply) {
+    auto opened = std::make_shared<HttpAnswer>();
+    host_.loop.run_beside(
+        Loop::Beside::files, [open = std::move(reply.open), opened] { *opened = open(); },
+        [weak = weak_from_this(), work = work_, opened, head_only = reply.answer.head_only,
+         closes = reply.answer.closes] {
+          const auto self = weak.lock();
+          if (!self || self->work_ != work) return;
+          opened->head_only = head_only;
+          opened->closes = closes;
+          self->send(std::move(*opened));
+        });
   }
 
   void open_session(const HttpRequest& asked) {
@@ -224,12 +240,34 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     if (unsent_ == 0) return sent_all();
     if (answer_.kept)
       return write(std::as_bytes(std::span(*answer_.kept).last(static_cast<std::size_t>(std::exchange(unsent_, 0)))));
-    bytes_.resize(std::min<std::uint64_t>(unsent_, piece_bytes));
-    const ssize_t got = ::read(answer_.file.descriptor(), bytes_.data(), bytes_.size());
-    if (got <= 0) return end();  // the file was truncated, so the announced length is wrong
-    bytes_.resize(static_cast<std::size_t>(got));
-    unsent_ -= bytes_.size();
-    write(bytes_);
+    read_file();
+  }
+
+  /// Reads the next piece of the file on the thread that may wait for the disk.
+  void read_file() {
+    struct Piece {
+      OpenFile file;
+      std::vector<std::byte> bytes;
+    };
+    auto piece = std::make_shared<Piece>(std::move(answer_.file), std::move(bytes_));
+    piece->bytes.resize(std::min<std::uint64_t>(unsent_, piece_bytes));
+    enter(Phase::working);
+    host_.loop.run_beside(
+        Loop::Beside::files,
+        [piece] {
+          const ssize_t got = ::read(piece->file.descriptor(), piece->bytes.data(), piece->bytes.size());
+          piece->bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+        },
+        [weak = weak_from_this(), work = work_, piece] {
+          const auto self = weak.lock();
+          if (!self || self->work_ != work) return;
+          self->answer_.file = std::move(piece->file);
+          self->bytes_ = std::move(piece->bytes);
+          // If the file was truncated, its announced length is wrong.
+          if (self->bytes_.empty()) return self->end();
+          self->unsent_ -= self->bytes_.size();
+          self->write(self->bytes_);
+        });
   }
 
   void sent_all() {

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "server/door/disk_thread.h"
 #include "server/door/http_connection.h"
 #include "server/door/listening.h"
 #include "server/door/loop.h"
@@ -126,7 +127,15 @@ struct Listener::Impl final : Loop {
              options.displaced},
         tcp_door(io),
         unix_door(io),
-        sweep(io) {}
+        sweep(io) {
+    door.users_changes.write_beside(
+        [this](auto write, auto then) { run_beside(Beside::users, std::move(write), std::move(then)); });
+    door.evict = [this](std::uint64_t user, const session::Fault& why) {
+      std::uint32_t sessions = 0;
+      for (const auto& connection : present()) sessions += connection->evict(user, why) ? 1 : 0;
+      return sessions;
+    };
+  }
 
   void post(std::move_only_function<void()> f) override {
     if (io.get_executor().running_in_this_thread())
@@ -139,6 +148,11 @@ struct Listener::Impl final : Loop {
     timer->async_wait([timer, f = std::move(f)](error_code error) mutable {
       if (!error) f();
     });
+  }
+
+  void run_beside(Beside which, std::move_only_function<void()> piece, std::move_only_function<void()> then) override {
+    DiskThread& disk = which == Beside::users ? users_thread : files_thread;
+    disk.run(std::move(piece), [this, then = std::move(then)]() mutable { posted.add(std::move(then)); });
   }
 
   Desk& desk;
@@ -159,6 +173,8 @@ struct Listener::Impl final : Loop {
   bool stopping = false;
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   std::thread thread;
+  // Destroyed first. Separate, so that a file on a disk that hangs does not delay a revocation.
+  DiskThread users_thread, files_thread;
 
   void open() {
     if (!options.listen.empty()) {
@@ -173,17 +189,28 @@ struct Listener::Impl final : Loop {
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
 
-  /// Returns false if there are no strangers.
+  void forget_former_strangers() {
+    std::erase_if(newcomers, [](const auto& weak) {
+      const auto visit = weak.lock();
+      return !visit || !visit->is_stranger;
+    });
+  }
+
+  /// Closes the oldest stranger. A stranger that is being answered is closed only if there are no
+  /// others, or if such strangers have more than half of the places. Returns false if there are no
+  /// strangers.
   bool send_oldest_stranger_away() {
-    while (!newcomers.empty()) {
-      const std::shared_ptr<Visit> oldest = newcomers.front().lock();
-      newcomers.pop_front();
-      if (!oldest || !oldest->is_stranger) continue;
-      const std::shared_ptr<ServedStream> connection = oldest->now;
-      connection->give_way();
-      return true;
-    }
-    return false;
+    forget_former_strangers();
+    if (newcomers.empty()) return false;
+    const auto is_answered = [](const auto& weak) { return weak.lock()->now->is_answered(); };
+    const auto answered = static_cast<std::size_t>(std::ranges::count_if(newcomers, is_answered));
+    const bool spares = answered < newcomers.size() && answered <= desk.limits().strangers_max / 2;
+    const auto oldest =
+        spares ? std::ranges::find_if_not(newcomers, is_answered) : std::ranges::find_if(newcomers, is_answered);
+    const std::shared_ptr<ServedStream> connection = oldest->lock()->now;
+    newcomers.erase(oldest);
+    connection->give_way();
+    return true;
   }
 
   void count_visits() { streams_open.store(static_cast<std::uint32_t>(visits.size())); }
@@ -286,10 +313,7 @@ struct Listener::Impl final : Loop {
       const Clock::time_point now = Clock::now();
       for (const auto& connection : present()) connection->check_times(now);
       door.refusals.tell(now);
-      std::erase_if(newcomers, [](const auto& weak) {
-        const auto visit = weak.lock();
-        return !visit || !visit->is_stranger;
-      });
+      forget_former_strangers();
     }
   }
 };

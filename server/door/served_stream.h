@@ -3,7 +3,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+
+#include "messages/session.h"
 
 namespace muster {
 
@@ -19,8 +22,18 @@ class ServedStream {
   /// Checks the time limits. Called often enough that each limit is checked several times before it
   /// expires.
   virtual void check_times(Clock::time_point now) = 0;
+  /// Returns true while the stream receives the answer to an HTTP request. Such streams give way
+  /// after the others, as long as they have at most half of the places for strangers.
+  virtual bool is_answered() const { return false; }
   /// Closes the stream of a stranger immediately, because its place is needed.
   virtual void give_way() = 0;
+  /// If the stream belongs to a session of the user, ends the session with the Fault, which is the
+  /// last frame, and drops its pending requests. Returns true if it does. The client has a second
+  /// to read the Fault.
+  virtual bool evict(std::uint64_t user, const session::Fault& why) {
+    static_cast<void>(user), static_cast<void>(why);
+    return false;
+  }
   /// Notifies the client that the server is stopping, and ends the stream within a second.
   virtual void stop() = 0;
 };

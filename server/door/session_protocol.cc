@@ -22,6 +22,17 @@ session::Fault closing(session::FaultCode code, const char* reason, std::string 
   return fault;
 }
 
+session::Fault user_fault(const UserFault& fault) {
+  const auto code = fault.reason == std::string_view("not_found")    ? session::FaultCode::not_found
+                    : fault.reason == std::string_view("users_file") ? session::FaultCode::failed
+                                                                     : session::FaultCode::refused;
+  return fault_of(code, fault.reason, fault.text);
+}
+
+session::Fault token_ended() {
+  return closing(session::FaultCode::bad_token, "token_ended", "the token was revoked or has expired");
+}
+
 }  // namespace
 
 SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connection, std::string address)
@@ -32,6 +43,7 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connect
       address_(std::move(address)) {}
 
 SessionProtocol::~SessionProtocol() {
+  (void)may_receive(0);
   outgoing_.close();
   if (!session_) return;
   // If the queue was closed because the client is not reading, the closure has not been logged yet.
@@ -81,6 +93,14 @@ void SessionProtocol::on_stall() {
       0);
 }
 
+void SessionProtocol::on_half_frame() {
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count();
+  refuse(closing(session::FaultCode::silent, "half_frame",
+                 "a frame of " + std::to_string(arriving_bytes_) +
+                     " bytes has begun, but nothing more of it came for " + std::to_string(waited) + " s"),
+         0);
+}
+
 void SessionProtocol::let_go() {
   if (!outgoing_.closed()) refuse(held_, held_request_);
 }
@@ -90,8 +110,35 @@ void SessionProtocol::on_crowd() {
 }
 
 void SessionProtocol::check_user(Users::Clock::time_point now) {
-  if (welcomed() && !outgoing_.closed() && !door_.users.may_stay(admitted_, now))
-    refuse(closing(session::FaultCode::bad_token, "token_ended", "the token was revoked or has expired"), 0);
+  if (welcomed() && !outgoing_.closed() && !door_.users.may_stay(admitted_, now)) refuse(token_ended(), 0);
+}
+
+bool SessionProtocol::evict(std::uint64_t user, const session::Fault& why) {
+  if (!welcomed() || admitted_.user != user) return false;
+  session_->evicted = true;
+  if (outgoing_.closed()) return false;
+  refuse(why, 0);
+  return true;
+}
+
+bool SessionProtocol::may_receive(std::uint32_t frame_bytes) {
+  if (frame_bytes <= large_frame_bytes) frame_bytes = 0;
+  if (frame_bytes == arriving_bytes_) return true;
+  Shares& shares = desk_.shares();
+  if (frame_bytes > arriving_bytes_) {
+    const std::uint64_t more = frame_bytes - arriving_bytes_;
+    const bool is_admin = admitted_.rights.role >= RemoteRight::admin;
+    if (!is_admin && door_.arriving_bytes + more > desk_.limits().frames_bytes_max && door_.arriving_bytes > 0)
+      return false;
+    if (shares.refuses(admitted_.user, admitted_.rights, ShareOf::frames_bytes, more) &&
+        shares.held(admitted_.user, ShareOf::frames_bytes) > 0)
+      return false;
+  }
+  const auto change = static_cast<std::int64_t>(frame_bytes) - static_cast<std::int64_t>(arriving_bytes_);
+  shares.add(admitted_.user, ShareOf::frames_bytes, change);
+  door_.arriving_bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(door_.arriving_bytes) + change);
+  arriving_bytes_ = frame_bytes;
+  return true;
 }
 
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
@@ -199,6 +246,10 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   }
   // A user's session gets the name under which the user was created, regardless of the name that
   // the client sent.
+  if (auto full = desk_.full_for(admitted_.rights, admitted_.user)) {
+    full->closes = true;
+    return refuse(*full, request);
+  }
   session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
                         presentable(hello.kind), connection_, admitted_.user, [&](Session& session) {
                           welcome.epoch = session.epoch;
@@ -207,10 +258,6 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                           welcome.session = session.number;
                           answer(session, request, welcome);
                         });
-  if (!session_)
-    return refuse(
-        closing(session::FaultCode::limit_exceeded, "sessions_max", "the server has reached its limit of sessions"),
-        request);
   if (door_.log)
     door_.log("welcomed: " + shown_session() + ", number " + std::to_string(session_->number) +
               (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)));
@@ -236,12 +283,7 @@ void SessionProtocol::answer_at_door(const session::GetSchema&, std::uint64_t re
   }
 }
 
-void SessionProtocol::refuse_user(UserFault fault, std::uint64_t request) {
-  const auto code = fault.reason == std::string_view("not_found")    ? session::FaultCode::not_found
-                    : fault.reason == std::string_view("users_file") ? session::FaultCode::failed
-                                                                     : session::FaultCode::refused;
-  refuse(fault_of(code, fault.reason, std::move(fault.text)), request);
-}
+void SessionProtocol::refuse_user(const UserFault& fault, std::uint64_t request) { refuse(user_fault(fault), request); }
 
 bool SessionProtocol::refuse_if_displaced(std::uint64_t request) {
   // If the world file was moved, the list at that path may belong to another world.
@@ -253,21 +295,46 @@ bool SessionProtocol::refuse_if_displaced(std::uint64_t request) {
 
 void SessionProtocol::answer_at_door(const session::CreateToken& what, std::uint64_t request) {
   if (refuse_if_displaced(request)) return;
-  auto made = door_.users.create(what.name, static_cast<session::Role>(what.role), what.expires_s, Users::Clock::now());
-  if (!made) return refuse_user(std::move(made.error()), request);
-  if (door_.log) door_.log("a token for user " + std::to_string(made->user) + ": " + what.name);
-  session::TokenCreated created;
-  created.user = made->user;
-  created.token = std::move(made->token);
-  answer(*session_, request, created);
+  // The session may have ended when the change has been made; its queue then drops the answer.
+  door_.users_changes.make(
+      [what](const Users& users) {
+        return users.to_create(what.name, static_cast<session::Role>(what.role), what.expires_s, Users::Clock::now());
+      },
+      [&door = door_, session = session_, what, request](const UsersChanges::Change& made) {
+        if (!made) return session->outgoing()->fault(user_fault(made.error()), request);
+        if (door.log) door.log("a token for user " + std::to_string(made->user) + ": " + what.name);
+        session::TokenCreated created;
+        created.user = made->user;
+        created.token = made->token;
+        answer(*session, request, created);
+      });
 }
 
 void SessionProtocol::answer_at_door(const session::RevokeToken& what, std::uint64_t request) {
   if (refuse_if_displaced(request)) return;
-  const auto revoked = door_.users.revoke(what.name);
-  if (!revoked) return refuse_user(revoked.error(), request);
-  if (door_.log) door_.log("token revoked of user " + std::to_string(*revoked) + ": " + what.name);
-  answer(*session_, request, session::TokenRevoked{.user = *revoked});
+  door_.users_changes.make([what](const Users& users) { return users.to_revoke(what.name); },
+                           [&door = door_, session = session_, what, request](const UsersChanges::Change& made) {
+                             if (!made) return session->outgoing()->fault(user_fault(made.error()), request);
+                             const std::uint64_t user = made->user;
+                             if (door.log) door.log("token revoked of user " + std::to_string(user) + ": " + what.name);
+                             answer(*session, request, session::TokenRevoked{.user = user});
+                             if (door.evict) door.evict(user, token_ended());
+                           });
+}
+
+void SessionProtocol::answer_at_door(const session::Kick& what, std::uint64_t request) {
+  const User* const user = door_.users.find(what.name);
+  if (!user) return refuse_user({"not_found", "there is no user \"" + what.name + "\""}, request);
+  session::Kicked kicked;
+  // The asking session may be one of them, so it receives its answer first.
+  const bool itself = user->number == admitted_.user;
+  const session::Fault why =
+      closing(session::FaultCode::kicked, "kicked", "an admin ended the sessions of user " + what.name);
+  if (door_.log) door_.log("user " + std::to_string(user->number) + " is kicked: " + what.name);
+  if (itself) kicked.sessions = static_cast<std::uint32_t>(desk_.shares().held(user->number, ShareOf::sessions));
+  if (itself) answer(*session_, request, kicked);
+  if (door_.evict) kicked.sessions = door_.evict(user->number, why);
+  if (!itself) answer(*session_, request, kicked);
 }
 
 void SessionProtocol::answer_at_door(const session::ListTokens&, std::uint64_t request) {

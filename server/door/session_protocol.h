@@ -14,6 +14,7 @@
 #include "server/access/refusals.h"
 #include "server/access/users.h"
 #include "server/desk/desk.h"
+#include "server/door/users_changes.h"
 #include "server/door/wire_stream.h"
 #include "server/session/judge.h"
 
@@ -28,6 +29,10 @@ struct Door {
   Refusals refusals;
   /// World::displaced. May be null. Called on any thread.
   std::function<const std::string*()> displaced = {};
+  /// Ends all sessions of a user with the Fault, and returns their number. May be null.
+  std::function<std::uint32_t(std::uint64_t user, const session::Fault& why)> evict = {};
+  std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
+  UsersChanges users_changes{users};
 };
 
 /// Must be used by only one thread at a time.
@@ -67,12 +72,21 @@ class SessionProtocol {
   void on_stall();
   /// Ends the session if its user no longer has access.
   void check_user(Users::Clock::time_point now);
+  /// See ServedStream::evict.
+  bool evict(std::uint64_t user, const session::Fault& why);
   /// Must be called when the server stops. Ends the session.
   void on_stop();
 
   /// The reason why the stream ended. Set once no more data will be sent.
   Farewell farewell() const noexcept { return farewell_; }
   bool welcomed() const noexcept { return session_ != nullptr; }
+  /// Returns true if a large frame of this size may arrive, and counts it until the next call. Of
+  /// the sizes in consecutive calls, only the last one counts. 0 is always allowed.
+  [[nodiscard]] bool may_receive(std::uint32_t frame_bytes);
+  bool receives_large_frame() const noexcept { return arriving_bytes_ > 0; }
+  /// Must be called if a large frame has begun to arrive and its rest has not come for too long.
+  /// Ends the session.
+  void on_half_frame();
   /// Returns the decoder's limit on the size of frames. Before the Hello, only short frames are
   /// accepted.
   std::uint32_t frame_bytes_max() const noexcept;
@@ -92,9 +106,10 @@ class SessionProtocol {
   void answer_at_door(const session::CreateToken& what, std::uint64_t request);
   void answer_at_door(const session::ListTokens& what, std::uint64_t request);
   void answer_at_door(const session::RevokeToken& what, std::uint64_t request);
+  void answer_at_door(const session::Kick& what, std::uint64_t request);
   /// If the world file was moved, refuses to change the list of users and returns true.
   bool refuse_if_displaced(std::uint64_t request);
-  void refuse_user(UserFault fault, std::uint64_t request);
+  void refuse_user(const UserFault& fault, std::uint64_t request);
 
   Door& door_;
   Desk& desk_;
@@ -110,6 +125,7 @@ class SessionProtocol {
   SessionJudge judge_;
   std::uint64_t came_ns_ = 0;               // processor time of the world thread at on_bytes()
   std::uint64_t received_bytes_ = 0;        // bytes in frames since on_no_more()
+  std::uint32_t arriving_bytes_ = 0;        // size of the large frame that is arriving
   std::shared_ptr<const TypeTable> types_;  // the table numbered types_made_
   std::uint64_t types_made_ = 0;
 };

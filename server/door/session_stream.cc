@@ -10,6 +10,8 @@ namespace {
 
 // Interval between retries while the world is behind.
 constexpr auto retry_after = std::chrono::milliseconds(1);
+// Interval between retries while the user's other sessions are sending large frames.
+constexpr auto large_retry_after = std::chrono::milliseconds(20);
 
 /// Must be used only on the listener's thread. Pending operations on the stream keep this object
 /// alive.
@@ -47,8 +49,15 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     abort();
   }
 
+  bool evict(std::uint64_t user, const session::Fault& why) override {
+    if (!protocol_.evict(user, why)) return false;
+    evicted_since_ = Clock::now();
+    return true;
+  }
+
   void check_times(Clock::time_point now) override {
     if (!stream_) return;
+    if (evicted_since_ && now - *evicted_since_ > linger_max) return abort();
     if (!closing_since_ && !stream_->is_open()) closing_since_ = now;
     look_whether_it_goes_on(now);
     if (writing_since_ && now - *writing_since_ > limits_.stall_max) {
@@ -59,6 +68,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     if (closing_since_ || outgoing_.closed()) return;
     protocol_.check_user(Users::Clock::now());
     const auto quiet = now - heard_;
+    if (!waiting_ && protocol_.receives_large_frame() && quiet > limits_.stall_max) return protocol_.on_half_frame();
     if (!protocol_.welcomed() ? now - began_ > limits_.hello_time_max
                               : limits_.silence_max.count() > 0 && quiet > limits_.silence_max)
       protocol_.on_silence(!divert_ || !first_.empty());  // browsers open connections in advance
@@ -86,6 +96,12 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   // --- reading
 
   void read_on() {
+    // The memory of a large frame is allocated only while its user has a share left.
+    if (!protocol_.may_receive(listening_ && protocol_.welcomed() ? decoder_.awaited_bytes() : 0))
+      return wait(large_retry_after, [](SessionStream& self) {
+        if (self.outgoing_.closed()) return self.listen_no_more();
+        self.read_on();
+      });
     room_ = decoder_.room();
     stream_->read_some(room_, [self = shared_from_this()](StreamRead got) { self->took(got); });
   }
@@ -174,6 +190,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   /// Reads and discards any bytes that still arrive, up to a limit, so that the client does not
   /// lose the final Fault to a connection reset.
   void listen_no_more() {
+    decoder_ = FrameDecoder(limits_.hello_bytes_max);
     listening_ = false;
     has_frame_ = false;
     read_on();
@@ -243,7 +260,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   bool waiting_ = false;   // reads are paused until a timer fires
   bool reading_ = true, writing_ = true;
   Clock::time_point began_ = Clock::now(), heard_ = Clock::now();
-  std::optional<Clock::time_point> writing_since_, closing_since_;
+  std::optional<Clock::time_point> writing_since_, closing_since_, evicted_since_;
 };
 
 }  // namespace

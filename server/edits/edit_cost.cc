@@ -189,6 +189,7 @@ class EditWalk {
                   e);
   }
   bool check_entities(std::uint64_t more) {
+    cost_.entities += more;
     const std::uint64_t would_be = registry_.entity_count() + more + (step_ ? step_->made() : 0);
     if (would_be <= limits_.world_entities_max) return true;
     return refuse("world_entities_max", "the world would have " + std::to_string(would_be) +
@@ -449,6 +450,7 @@ class EditWalk {
       replaced_bytes += template_bytes(registry_, defined.name());
       if (nodes > 0) cost_.template_bytes += item.table.size();
     }
+    cost_.templates += added;
     if (!check_template_bytes(replaced_bytes)) return false;
     const std::uint64_t would_be = registry_.host().template_count() + (step_ ? step_->defined() : added);
     if (added == 0 || would_be <= limits_.templates_max) return true;

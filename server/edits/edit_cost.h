@@ -23,10 +23,15 @@ struct EditCost {
                                ///< applied
   std::uint64_t texts = 0;     ///< number of interned texts that the world did not have
   std::uint64_t text_bytes = 0;
+  std::uint64_t entities = 0;            ///< number of entities that the edit creates
+  std::uint64_t templates = 0;           ///< number of templates that the world did not have
   std::uint64_t row_bytes = 0;           ///< upper bound on the bytes of new rows
   std::uint64_t template_bytes = 0;      ///< size of new templates; replaced ones are not
                                          ///< subtracted
   std::vector<std::uint64_t> told = {};  ///< hashes of all interned texts in the edit
+
+  /// Returns true if the edit adds anything of which users have a share.
+  bool adds() const noexcept { return (texts | entities | templates | template_bytes) != 0; }
 };
 
 /// Must be used only on the world thread, between inputs. Computing a cost takes no longer than an

@@ -49,7 +49,9 @@ void Intake::take(std::uint64_t allowed, bool cheap) {
   cheap_ = cheap;
   put_off_ = false;
   for (Line& line : lines_) {
-    const bool empty = line.session->requests.front() == nullptr;
+    // The requests of a session that an admin has ended are about to be dropped.
+    const bool evicted = line.session->evicted.load(std::memory_order_relaxed);
+    const bool empty = evicted || line.session->requests.front() == nullptr;
     // A session does not earn credit while it is idle. A session that was idle resumes at the same
     // value as the other sessions.
     if (line.idle && !empty) line.taken = std::max(line.taken, clock_);
@@ -147,7 +149,9 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     std::erase_if(seat.timers, [&](TimerId timer) { return !registry_.host().timers().waits(timer); });
   }
   const std::uint64_t before = all.spent() + turn.spent();
-  const auto cost = judge_.judge(seat, edit);
+  auto cost = judge_.judge(seat, edit);
+  if (cost)
+    if (auto fault = made_.refuses(from, edit, *cost)) cost = std::unexpected(std::move(*fault));
   if (!cost) {
     // The edit was refused, so charge only the time for judging it rather than its full cost.
     const std::uint64_t judging_ns = look_at_time();
@@ -213,11 +217,15 @@ void Intake::enter(Seat& from, const EditCost& cost) {
   from.texts_told.insert(cost.told.begin(), cost.told.end());
 }
 
-std::optional<session::Fault> Intake::admit(Seat& from, BatchView edit) {
+std::optional<session::Fault> Intake::admit(const Session& from, BatchView edit) {
   if (auto fault = closed()) return fault;
-  auto cost = judge_.judge_bounds(from, edit);
+  const std::shared_ptr<Seat> seat = from.seat();
+  auto cost = judge_.judge_bounds(*seat, edit);
   if (!cost) return std::move(cost.error());
-  enter(from, *cost);
+  if (auto fault = made_.refuses(from, edit, *cost)) return fault;
+  made_.begin(*cost);
+  enter(*seat, *cost);
+  made_.end(from, edit, *cost, 0);
   return std::nullopt;
 }
 
@@ -225,16 +233,22 @@ void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
   Session& from = *line.session;
   Seat& seat = *line.seat;
   const BatchView batch{std::span<const std::byte>(edit.batch)};
-  const TimerId timer = registry_.host().next_timer();
+  const TimerId timers_before = registry_.host().next_timer();
+  made_.begin(cost);
   const Receipt receipt =
       registry_.host().push_batch(edit.batch, {.session = from.number, .user = from.user, .request = edit.request});
   ++counters_.edits;
   if (receipt.refused == 0) ++seat.edits;
   enter(seat, cost);
-  if (batch.kind() == BatchKind::timed && registry_.host().timers().waits(timer)) {
+  // Messages that waited were delivered first, and their handlers may have set timers.
+  const TimerId timer = registry_.host().next_timer() - 1;
+  const bool waits = batch.kind() == BatchKind::timed && receipt.refused == 0 && timer >= timers_before &&
+                     registry_.host().timers().waits(timer);
+  if (waits) {
     seat.timers.push_back(timer);
     judge_.waits(batch, cost);
   }
+  made_.end(from, batch, cost, waits ? timer : 0);
   if (edit.request == 0 && edit.overtaken.empty()) return;
   if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt, edit.batch));
   session::Ack ack;

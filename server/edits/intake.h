@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/edits/edit_cost.h"
+#include "server/edits/made_things.h"
 #include "server/questions/question_queue.h"
 #include "server/session/session.h"
 #include "server/session/world_side.h"
@@ -30,8 +31,14 @@ struct IntakeCounters {
 class Intake {
  public:
   /// `questions` receives the questions. All arguments must outlive this object.
-  Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions)
-      : registry_(registry), limits_(limits), world_(world), questions_(questions), judge_(registry, limits) {}
+  Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions,
+         MadeThings& made)
+      : registry_(registry),
+        limits_(limits),
+        world_(world),
+        questions_(questions),
+        made_(made),
+        judge_(registry, limits) {}
 
   /// Starts taking the session's requests on behalf of its current seat.
   void add(std::shared_ptr<Session> session);
@@ -45,8 +52,8 @@ class Intake {
   void take_cheap(std::uint64_t steps) { take(steps, true); }
   /// Checks an edit that seldom work makes and that adds permanent objects to the world. If the
   /// edit would exceed a limit, returns the fault. Otherwise, counts the edit toward the limits of
-  /// the seat.
-  [[nodiscard]] std::optional<session::Fault> admit(Seat& from, BatchView edit);
+  /// the session's seat and user.
+  [[nodiscard]] std::optional<session::Fault> admit(const Session& from, BatchView edit);
   /// Returns true if further requests can be taken immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
   /// Sets the epoch. From now on, edits of sessions that have not entered it are refused.
@@ -90,6 +97,7 @@ class Intake {
   const ServerLimits& limits_;
   const WorldSide& world_;
   QuestionQueue& questions_;
+  MadeThings& made_;
   EditJudge judge_;
   std::vector<Line> lines_;
   std::uint64_t epoch_ = 0;

@@ -1,6 +1,7 @@
 #include "server/figures/metrics_text.h"
 
-#include <cstdio>
+#include <charconv>
+#include <iterator>
 #include <string_view>
 
 namespace muster {
@@ -12,9 +13,10 @@ class Lines {
     text_ += std::string("# HELP ") + name + " " + what + "\n# TYPE " + name + " " + type + "\n";
   }
   void value(std::string_view name, double number) {
+    // Unlike printf, to_chars ignores the locale, which a plugin may have set.
     char written[32];
-    std::snprintf(written, sizeof written, "%.17g", number);
-    line(name, written);
+    const auto end = std::to_chars(std::begin(written), std::end(written), number, std::chars_format::general, 17).ptr;
+    line(name, std::string(std::begin(written), end));
   }
   void value(std::string_view name, std::uint64_t number) { line(name, std::to_string(number)); }
   template <class Number>
@@ -68,6 +70,8 @@ std::string metrics_text(const Figures& figures, std::uint32_t connections) {
   count("muster_requests_waiting_bytes", "Size of session requests that the world has not yet taken.",
         figures.requests_waiting_bytes);
   count("muster_answers_waiting_bytes", "Size of data waiting to be sent to sessions.", figures.answers_waiting_bytes);
+  out.one("muster_log_lines_lost_total", "counter", "Lines that the log has lost because its reader was too slow.",
+          figures.log_lines_lost);
   out.one("muster_edits_total", "counter", "Batches from sessions that were applied.", figures.edits);
   out.one("muster_edits_refused_total", "counter", "Batches from sessions that were refused.", figures.edits_refused);
   out.one("muster_cascades_cut_total", "counter",

@@ -18,6 +18,8 @@ void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
   const auto refuse = [&](std::string why) {
     to.outgoing()->fault(fault_of(session::FaultCode::failed, "trace_running", std::move(why)), request);
   };
+  const bool is_admin = to.rights.role >= RemoteRight::admin;
+  if (trace_ && is_admin && !is_admin_) stop();
   if (trace_ && session_ == to.number) return refuse("this session is already recording the world");
   if (trace_)
     return refuse("the world is already being recorded by session " + std::to_string(session_ & 0xffffffff) +
@@ -27,6 +29,7 @@ void SessionTrace::begin(Session& to, std::uint64_t request, bool causes) {
   trace_ = std::make_unique<Trace>(slices_max);
   session_ = to.number;
   name_ = to.name;
+  is_admin_ = is_admin;
   registry_.profile().set_trace(trace_.get());
   causes_ = causes;
   if (causes_) registry_.profile().record_causes(true);

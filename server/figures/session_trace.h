@@ -22,7 +22,8 @@ class SessionTrace {
   SessionTrace(const SessionTrace&) = delete;
   SessionTrace& operator=(const SessionTrace&) = delete;
 
-  /// Handles BeginTrace and sends the answer. If `causes` is true, the trace shows for each message
+  /// Handles BeginTrace and sends the answer. A session with the right `admin` ends the trace of a
+  /// session without it. If `causes` is true, the trace shows for each message
   /// which message caused it.
   void begin(Session& to, std::uint64_t request, bool causes);
   /// Returns the pieces of the answer to EndTrace, or a fault that explains why there is no trace.
@@ -40,6 +41,7 @@ class SessionTrace {
   std::unique_ptr<Trace> trace_;  // null if nothing is being recorded
   std::uint64_t session_ = 0;     // number of the session that is recording
   std::string name_;              // name of that session
+  bool is_admin_ = false;         // whether that session has the right `admin`
   bool causes_ = false;           // true if causes are being recorded for this trace
 };
 

@@ -15,10 +15,13 @@
 #include "server/questions/history_questions.h"
 #include "server/questions/seldom.h"
 #include "server/session/session.h"
+#include "server/session/shares.h"
 #include "server/session/world_side.h"
 #include "server/watches/watches.h"
 
 namespace muster {
+
+class MadeThings;  // server/edits/made_things.h
 
 /// Describes a session that the server ended with a Fault.
 struct EndedSession {
@@ -62,6 +65,8 @@ struct AnswerSources {
   ClockQuestions& clock;
   DurableQuestions& durable;
   HistoryQuestions& history;
+  const Shares& shares;
+  MadeThings& made;
   Seldom& seldom;          ///< schedules all seldom work except the opening of watches
   Seldom& watches_seldom;  ///< schedules the opening of watches
 };

@@ -1,6 +1,7 @@
 #include "server/questions/question_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace muster {
 
@@ -20,9 +21,19 @@ void QuestionQueue::add(Question question) {
   }
   auto line = std::make_unique<Line>();
   line->session = question.from;
+  line->user_taken = taken_by(question.from->user);
   line->taken = clock_;
   line->questions.push_back(std::move(question));
   lines_.push_back(std::move(line));
+}
+
+std::shared_ptr<std::uint64_t> QuestionQueue::taken_by(std::uint64_t user) {
+  if (users_.size() > 2 * lines_.size() + 16)
+    std::erase_if(users_, [](const auto& each) { return each.second.expired(); });
+  std::weak_ptr<std::uint64_t>& known = users_[user];
+  std::shared_ptr<std::uint64_t> taken = known.lock();
+  if (!taken) known = taken = std::make_shared<std::uint64_t>(user_clock_);
+  return taken;
 }
 
 void QuestionQueue::drop(const Session& session) {
@@ -43,7 +54,9 @@ std::size_t QuestionQueue::size() const noexcept {
 QuestionQueue::Line* QuestionQueue::next() {
   Line* first = nullptr;
   for (const auto& line : lines_)
-    if (!line->stands && (!first || line->taken < first->taken)) first = line.get();
+    if (!line->stands &&
+        (!first || std::pair(*line->user_taken, line->taken) < std::pair(*first->user_taken, first->taken)))
+      first = line.get();
   return first;
 }
 
@@ -84,6 +97,7 @@ void QuestionQueue::work(std::uint64_t allowed, const std::function<void()>& bet
     Line* const line = next();
     if (!line) break;
     clock_ = line->taken;
+    user_clock_ = *line->user_taken;
     Steps turn(std::min(turn_steps, allowed - slice.spent()));
     const std::uint64_t begun_ns = now_ns();
     std::uint64_t took = 0;
@@ -93,6 +107,7 @@ void QuestionQueue::work(std::uint64_t allowed, const std::function<void()>& bet
       took = (now_ns() - begun_ns) / step_ns;
     }
     line->taken += std::max(turn.spent(), took);
+    *line->user_taken += std::max(turn.spent(), took);
     time.spend(took);
     slice.spend(turn.spent());
     if (line->questions.empty()) std::erase_if(lines_, [&](const auto& each) { return each.get() == line; });

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "server/questions/inquiry.h"
@@ -47,8 +48,9 @@ class QuestionQueue {
   void drop(const Session& session);
 
   /// Works on questions for about `steps` steps, or for the time that this number of steps should
-  /// take. The next turn goes to the session that has used the fewest steps since it last became
-  /// active. `between` is called before each turn and may add questions.
+  /// take. The next turn goes to the user whose sessions have used the fewest steps since the user
+  /// last became active, and among those sessions to the one that has used the fewest. `between` is
+  /// called before each turn and may add questions.
   void work(std::uint64_t steps, const std::function<void()>& between = {});
   /// Returns true if there is work that can continue immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
@@ -62,9 +64,12 @@ class QuestionQueue {
     std::shared_ptr<Session> session;
     std::deque<Question> questions;  // once begun, the first question becomes `current`
     std::unique_ptr<Inquiry> current;
-    std::uint64_t taken = 0;  // number of steps used; a new line starts at clock_
-    bool stands = false;      // the line cannot continue in this round
+    std::shared_ptr<std::uint64_t> user_taken;  // number of steps used by the user's lines; a user
+                                                // who was idle starts at user_clock_
+    std::uint64_t taken = 0;                    // number of steps used; a new line starts at clock_
+    bool stands = false;                        // the line cannot continue in this round
   };
+  std::shared_ptr<std::uint64_t> taken_by(std::uint64_t user);
   Line* next();
   void go_on(Line& line, Steps& steps);
   std::uint64_t now_ns() const { return processor_ns_ ? processor_ns_() : 0; }
@@ -72,7 +77,9 @@ class QuestionQueue {
   const Begin begin_;
   const std::function<std::uint64_t()> processor_ns_;
   std::vector<std::unique_ptr<Line>> lines_;
-  std::uint64_t clock_ = 0;  // value of `taken` of the line that had the most recent turn
+  std::unordered_map<std::uint64_t, std::weak_ptr<std::uint64_t>> users_;  // `user_taken` by user
+  // Values of `taken` and `user_taken` of the line that had the most recent turn.
+  std::uint64_t clock_ = 0, user_clock_ = 0;
   bool can_go_on_ = false, waits_for_time_ = false;
   QuestionCounters counters_;
 };

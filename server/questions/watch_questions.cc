@@ -33,7 +33,8 @@ class WatchOpening final : public SeldomWork {
     }
     if (const auto why = SeldomWork::waits()) return why;
     if (!of.watches.orders_done()) return Progress::elsewhere;
-    of.watches_seldom.took(std::chrono::nanoseconds(of.watches.take_orders_ns()));
+    of.watches_seldom.took(std::chrono::nanoseconds(of.watches.take_orders_ns()),
+                           asked_.to().rights.role >= RemoteRight::admin);
     return std::nullopt;
   }
   Progress piece() override {
@@ -42,12 +43,24 @@ class WatchOpening final : public SeldomWork {
   }
   std::optional<session::Fault> open() const {
     Watches& watches = asked_.of().watches;
-    const std::uint64_t watched = watches.entities();
-    if (what_.watch == 0 && watched > asked_.limits.watched_entities_max)
+    if (what_.watch == 0)
+      if (auto fault = has_too_many(watches)) return fault;
+    return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
+  }
+
+  std::optional<session::Fault> has_too_many(const Watches& watches) const {
+    const Session& from = asked_.to();
+    const std::uint64_t reserved = from.rights.role >= RemoteRight::admin ? asked_.limits.reserved_watched_entities : 0;
+    if (const std::uint64_t watched = watches.entities(); watched > asked_.limits.watched_entities_max + reserved)
       return fault_of(session::FaultCode::bad_question, "watched_entities_max",
                       "all watches together cover " + std::to_string(watched) + " entities; " +
                           std::to_string(asked_.limits.watched_entities_max) + " are allowed");
-    return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
+    const Watches::OfSession own = watches.of_user(from.user);
+    const Shares& shares = asked_.of().shares;
+    auto fault = shares.refuses_count(from.user, from.rights, ShareOf::watches, own.watches + 1);
+    if (!fault) fault = shares.refuses_count(from.user, from.rights, ShareOf::watched_entities, own.entities);
+    if (fault) fault->code = session::FaultCode::bad_question;
+    return fault;
   }
 
   const session::Follow what_;

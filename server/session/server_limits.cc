@@ -1,5 +1,6 @@
 #include "server/session/server_limits.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -44,6 +45,7 @@ constexpr std::array all_limits = {
     Named{"edit_steps_max", set<&ServerLimits::edit_steps_max>},
     Named{"flush_ns", set<&ServerLimits::flush_ns>},
     Named{"frame_bytes_max", set<&ServerLimits::frame_bytes_max>},
+    Named{"frames_bytes_max", set<&ServerLimits::frames_bytes_max>},
     Named{"grant_count_max", set<&ServerLimits::grant_count_max>},
     Named{"hello_bytes_max", set<&ServerLimits::hello_bytes_max>},
     Named{"hello_ns_max", set<&ServerLimits::hello_time_max>},
@@ -57,6 +59,8 @@ constexpr std::array all_limits = {
     Named{"question_bytes_max", set<&ServerLimits::question_bytes_max>},
     Named{"request_bytes_max", set<&ServerLimits::request_bytes_max>},
     Named{"requests_max", set<&ServerLimits::requests_max>},
+    Named{"reserved_sessions", set<&ServerLimits::reserved_sessions>},
+    Named{"reserved_watched_entities", set<&ServerLimits::reserved_watched_entities>},
     Named{"rows_max", set<&ServerLimits::rows_max>, 1},
     Named{"schemas_bytes_max", set<&ServerLimits::schemas_bytes_max>},
     Named{"sessions_max", set<&ServerLimits::sessions_max>},
@@ -76,6 +80,18 @@ constexpr std::array all_limits = {
     Named{"timer_steps_max", set<&ServerLimits::timer_steps_max>},
     Named{"timers_max", set<&ServerLimits::timers_max>},
     Named{"unused_ids_max", set<&ServerLimits::unused_ids_max>},
+    Named{"user_entities_max", set<&ServerLimits::user_entities_max>},
+    Named{"user_frames_bytes_max", set<&ServerLimits::user_frames_bytes_max>},
+    Named{"user_sessions_max", set<&ServerLimits::user_sessions_max>},
+    Named{"user_templates_bytes_max", set<&ServerLimits::user_templates_bytes_max>},
+    Named{"user_templates_max", set<&ServerLimits::user_templates_max>},
+    Named{"user_texts_bytes_max", set<&ServerLimits::user_texts_bytes_max>},
+    Named{"user_texts_max", set<&ServerLimits::user_texts_max>},
+    Named{"user_timers_bytes_max", set<&ServerLimits::user_timers_bytes_max>},
+    Named{"user_timers_max", set<&ServerLimits::user_timers_max>},
+    Named{"user_unused_ids_max", set<&ServerLimits::user_unused_ids_max>},
+    Named{"user_watched_entities_max", set<&ServerLimits::user_watched_entities_max>},
+    Named{"user_watches_max", set<&ServerLimits::user_watches_max>},
     Named{"watch_ns", set<&ServerLimits::watch_ns>},
     Named{"watched_entities_max", set<&ServerLimits::watched_entities_max>},
     Named{"watches_max", set<&ServerLimits::watches_max>},
@@ -108,6 +124,17 @@ std::vector<std::string_view> limit_names() {
   return names;
 }
 
+ServerLimits fitted_to(ServerLimits limits, std::uint64_t descriptors) noexcept {
+  const std::uint64_t free = descriptors - std::min(descriptors, reserved_descriptors + limits.reserved_sessions);
+  const auto at_most = [](std::uint32_t& limit, std::uint64_t max) {
+    limit = static_cast<std::uint32_t>(std::min<std::uint64_t>(limit, max));
+  };
+  if (limits.sessions_max + 2ull * limits.strangers_max <= free) return limits;
+  at_most(limits.strangers_max, std::max<std::uint64_t>(free / 8, 1));
+  at_most(limits.sessions_max, free - std::min<std::uint64_t>(free, 2ull * limits.strangers_max));
+  return limits;
+}
+
 std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexcept {
   // Bytes of bookkeeping. For an entity, these are its id, its place among its siblings, and its
   // name. For a text, a timer, or a watched entity, they are the pointers to it. A growing vector
@@ -117,16 +144,20 @@ std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexc
   // covers bookkeeping and partly filled memory. For rows, it covers partly filled chunks, the
   // copies that watches use for comparison, and a copy for a save.
   constexpr std::uint64_t rows_times = 5, templates_times = 4, schemas_times = 40, requests_times = 4, grown = 2;
-  const std::uint64_t session =
-      grown * (limits.frame_bytes_max + limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +
-      limits.frame_bytes_max + limits.page_bytes_max +
-      of_known_text * (std::uint64_t{limits.texts_max} + limits.world_texts_max);
+  const std::uint64_t session = grown * (limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +
+                                (grown + 1) * std::min(limits.frame_bytes_max, large_frame_bytes) +
+                                limits.page_bytes_max +
+                                of_known_text * (std::uint64_t{limits.texts_max} + limits.world_texts_max);
   const std::uint64_t stranger = 2ull * limits.hello_bytes_max + limits.stranger_bytes_max;
-  return before + (std::uint64_t{limits.sessions_max} + limits.left_sessions_max) * session +
-         std::uint64_t{limits.strangers_max} * stranger + requests_times * limits.all_request_bytes_max +
-         of_watched * limits.watched_entities_max + rows_times * limits.world_rows_bytes_max +
-         of_entity * limits.world_entities_max + grown * limits.world_texts_bytes_max +
-         of_text * limits.world_texts_max + grown * limits.world_timers_bytes_max + of_timer * limits.world_timers_max +
+  const std::uint64_t frames =
+      limits.frames_bytes_max + std::uint64_t{limits.reserved_sessions} * limits.frame_bytes_max;
+  return before + (std::uint64_t{limits.sessions_max} + limits.reserved_sessions + limits.left_sessions_max) * session +
+         (grown + 1) * frames + std::uint64_t{limits.strangers_max} * stranger +
+         requests_times * limits.all_request_bytes_max +
+         of_watched * (limits.watched_entities_max + limits.reserved_watched_entities) +
+         rows_times * limits.world_rows_bytes_max + of_entity * limits.world_entities_max +
+         grown * limits.world_texts_bytes_max + of_text * limits.world_texts_max +
+         grown * limits.world_timers_bytes_max + of_timer * limits.world_timers_max +
          templates_times * limits.templates_bytes_max + schemas_times * limits.schemas_bytes_max;
 }
 

@@ -11,9 +11,16 @@
 
 namespace muster {
 
+/// Size above which a frame counts toward frames_bytes_max while it arrives. Smaller frames never
+/// wait.
+constexpr std::uint32_t large_frame_bytes = 128u << 10;
+
 struct ServerLimits {
   /// Limit on the number of sessions. Further connections are refused with a Fault.
   std::uint32_t sessions_max = 1024;
+  /// Number of sessions with the right `admin` that are accepted in addition to sessions_max, so
+  /// that other users cannot lock an admin out.
+  std::uint32_t reserved_sessions = 16;
   /// Limit on the number of ended sessions whose messages are still pending. Above the limit, the
   /// messages of the session that ended first are dropped.
   std::uint32_t left_sessions_max = 256;
@@ -28,6 +35,9 @@ struct ServerLimits {
   std::uint32_t frame_bytes_max = 16u << 20;
   /// Limit on the size of the first frame, which is read before its token is accepted.
   std::uint32_t hello_bytes_max = 4096;
+  /// Limit on the total size of the frames larger than 128 KiB that have begun to arrive. Above the
+  /// limit, sessions without the right `admin` must wait before they may send the rest.
+  std::uint64_t frames_bytes_max = 256u << 20;
   /// Limit on the number of watches per session.
   std::uint32_t watches_max = 64;
   /// Limit on the number of unanswered questions per session. At the limit, the server stops
@@ -54,6 +64,8 @@ struct ServerLimits {
   /// Limit on the total number of entities in all watches. Above the limit, no further watch can be
   /// opened.
   std::uint64_t watched_entities_max = 10'000'000;
+  /// Number of entities that sessions with the right `admin` may watch in addition.
+  std::uint64_t reserved_watched_entities = 2'500'000;
   /// Processor time for edits and watches after which questions are postponed until the next flush.
   std::uint64_t flush_ns = 4'000'000;
   /// Processor time for watches in a flush, if they have no thread.
@@ -108,6 +120,21 @@ struct ServerLimits {
   /// Time within which a client must read at least some of the bytes sent to it.
   std::chrono::nanoseconds stall_max = std::chrono::seconds(30);
   OutgoingLimits outgoing;
+
+  /// Limits on what all sessions of one user hold together (server/session/shares.h). Users with
+  /// the right `admin` are exempt.
+  std::uint32_t user_sessions_max = 256;
+  std::uint32_t user_watches_max = 1024;
+  std::uint64_t user_watched_entities_max = 2'500'000;
+  std::uint64_t user_frames_bytes_max = 64u << 20;  ///< see frames_bytes_max
+  std::uint32_t user_unused_ids_max = 2u << 20;
+  std::uint32_t user_timers_max = 25'000;
+  std::uint64_t user_timers_bytes_max = 16u << 20;
+  std::uint32_t user_templates_max = 2500;
+  std::uint64_t user_templates_bytes_max = 16u << 20;
+  std::uint32_t user_texts_max = 250'000;
+  std::uint64_t user_texts_bytes_max = 64u << 20;
+  std::uint32_t user_entities_max = 1'000'000;
 };
 
 /// Sets the limit called `name`, for example "texts_max", "outgoing.data_bytes_max" (a limit in
@@ -120,6 +147,14 @@ struct ServerLimits {
 std::uint64_t least_of_limit(std::string_view name) noexcept;
 /// Returns the names that set_limit accepts, in order.
 std::vector<std::string_view> limit_names();
+
+/// Lowers sessions_max and strangers_max, if necessary, so that `descriptors` file descriptors are
+/// enough for all connections, for the files that strangers download, and for
+/// reserved_descriptors. Otherwise, the list of users could not be changed while all connections
+/// are in use.
+ServerLimits fitted_to(ServerLimits limits, std::uint64_t descriptors) noexcept;
+/// Number of descriptors for the world's file, the list of users, plugins, and the threads.
+constexpr std::uint64_t reserved_descriptors = 64;
 
 /// Returns the memory, in bytes, that a server uses when it has reached all of its limits. The
 /// result is the sum of `before`, which is the memory used without sessions, and the bytes for each

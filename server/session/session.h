@@ -69,6 +69,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Number of rows sent by all of the session's watches, including closed ones. May be used on any
   /// thread.
   std::atomic<std::uint64_t> told_rows = 0;
+  /// True if the session was ended by an admin. Its pending requests are then dropped. May be used
+  /// on any thread.
+  std::atomic<bool> evicted = false;
 
   // --- any thread
 

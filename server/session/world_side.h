@@ -61,6 +61,9 @@ class WorldSide {
   /// string.
   virtual std::string hang() const { return {}; }
 
+  /// Returns the number of lines that the log has lost.
+  virtual std::uint64_t log_lines_lost() const { return 0; }
+
   // --- world thread
 
   /// Wakes the world after the given time has passed.

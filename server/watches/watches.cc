@@ -205,13 +205,25 @@ void Watches::close_all(const Session& session) {
   });
 }
 
+std::uint64_t Watches::entities_of(const Entry& entry) {
+  const bool is_open = entry.figures->is_open.load(std::memory_order_acquire);
+  return is_open ? entry.figures->entities.load(std::memory_order_relaxed) : entry.entities;
+}
+
 std::uint64_t Watches::entities() const {
   std::uint64_t all = 0;
-  for (const Entry& entry : entries_)
-    all += entry.figures->is_open.load(std::memory_order_acquire)
-               ? entry.figures->entities.load(std::memory_order_relaxed)
-               : entry.entities;
+  for (const Entry& entry : entries_) all += entities_of(entry);
   return all;
+}
+
+Watches::OfSession Watches::of_user(std::uint64_t user) const {
+  OfSession of;
+  for (const Entry& entry : entries_) {
+    if (entry.session->user != user) continue;
+    ++of.watches;
+    of.entities += entities_of(entry);
+  }
+  return of;
 }
 
 std::unordered_map<const Session*, Watches::OfSession> Watches::by_session() const {
@@ -221,8 +233,7 @@ std::unordered_map<const Session*, Watches::OfSession> Watches::by_session() con
     OfSession& of = all[entry.session.get()];
     const WatchFigures& figures = *entry.figures;
     ++of.watches;
-    of.entities += figures.is_open.load(std::memory_order_acquire) ? figures.entities.load(std::memory_order_relaxed)
-                                                                   : entry.entities;
+    of.entities += entities_of(entry);
     if (const std::uint64_t since_ns = figures.owed_since_ns.load(std::memory_order_relaxed);
         since_ns != 0 && since_ns < now_ns)
       of.oldest_ns = std::max(of.oldest_ns, now_ns - since_ns);

@@ -73,6 +73,8 @@ class Watches {
     std::uint64_t oldest_ns = 0;  ///< age of the oldest unsent value, or 0 if there is none
   };
   std::unordered_map<const Session*, OfSession> by_session() const;
+  /// Returns the sum over all sessions of a user. `oldest_ns` is 0.
+  OfSession of_user(std::uint64_t user) const;
   /// Returns true if the thread has executed all orders. Otherwise, `wake` is called once all
   /// orders have been executed.
   bool orders_done();
@@ -123,6 +125,7 @@ class Watches {
   };
 
   std::optional<session::Fault> may_open(const Session& session, std::uint64_t request, std::size_t watches_max) const;
+  static std::uint64_t entities_of(const Entry& entry);
   Entry* find(const Session& session, std::uint64_t request);
   const Entry* find(const Session& session, std::uint64_t request) const;
   /// Finds a watch, and checks that the watch can currently be changed.

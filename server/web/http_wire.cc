@@ -8,6 +8,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <sstream>
@@ -125,8 +126,14 @@ std::string http_head(const HttpAnswer& answer, bool keeps_alive, std::int64_t n
   std::tm parts{};
   const auto seconds = static_cast<std::time_t>(now);
   ::gmtime_r(&seconds, &parts);
+  // strftime would use the names of the locale, which a plugin may have set.
+  static constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+  static constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
   char date[64];
-  if (std::strftime(date, sizeof date, "%a, %d %b %Y %H:%M:%S GMT", &parts) > 0) head.set(http::field::date, date);
+  std::snprintf(date, sizeof date, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[parts.tm_wday % 7], parts.tm_mday,
+                months[parts.tm_mon % 12], parts.tm_year + 1900, parts.tm_hour, parts.tm_min, parts.tm_sec);
+  head.set(http::field::date, date);
   for (const auto& [name, value] : answer.fields) head.set(name, value);
   if (answer.status != 304) head.set(http::field::content_length, std::to_string(answer.body_bytes()));
   head.set(http::field::connection, keeps_alive ? "keep-alive" : "close");

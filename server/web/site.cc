@@ -68,7 +68,10 @@ void add_common_fields(HttpAnswer& answer) {
 }
 
 Site::Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token)
-    : page_(std::move(page)), files_(std::move(files)), port_(port), is_token_(std::move(is_token)) {}
+    : page_(std::move(page)),
+      files_(std::make_shared<const WorldFiles>(std::move(files))),
+      port_(port),
+      is_token_(std::move(is_token)) {}
 
 Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
   Reply reply = judged(request, is_local);
@@ -143,13 +146,17 @@ HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path) 
 Site::Reply Site::world_file(const HttpRequest& request, const std::vector<std::string>& parts) const {
   const auto token = bearer_token(request.authorization);
   if (!token || !is_token_(*token)) return refused_token(token.has_value());
-  auto file = files_.open(parts);
-  if (!file) return {Kind::answer, std::move(file.error())};
-  HttpAnswer answer;
-  answer.fields = {{"Content-Type", std::string(media_type_of(suffix_of(parts.back())))},
-                   {"Cache-Control", "no-store"}};
-  answer.file = std::move(*file);
-  return {Kind::answer, std::move(answer)};
+  Reply reply{Kind::file, {}};
+  reply.open = [files = files_, parts] {
+    auto file = files->open(parts);
+    if (!file) return std::move(file.error());
+    HttpAnswer answer;
+    answer.fields = {{"Content-Type", std::string(media_type_of(suffix_of(parts.back())))},
+                     {"Cache-Control", "no-store"}};
+    answer.file = std::move(*file);
+    return answer;
+  };
+  return reply;
 }
 
 }  // namespace muster

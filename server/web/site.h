@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -25,12 +26,17 @@ class Site {
     enum class Kind : std::uint8_t {
       answer,       ///< send `answer`
       wrong_token,  ///< send `answer`, which rejects a token, but only after a delay
+      file,         ///< send the result of `open`
       session,      ///< open a WebSocket
       health,       ///< send the health of the world
       metrics,      ///< send the world's figures
     };
     Kind kind = Kind::answer;
     HttpAnswer answer;
+    /// Opens the file that was requested. The call may wait for the disk, may be made on any
+    /// thread, and does not need the site. `head_only` and `closes` of the result are not set; they
+    /// are those of `answer`.
+    std::function<HttpAnswer()> open = {};
   };
   /// `is_local` is true if the request arrived over the loopback interface.
   Reply reply(const HttpRequest& request, bool is_local) const;
@@ -41,7 +47,7 @@ class Site {
   Reply world_file(const HttpRequest& request, const std::vector<std::string>& parts) const;
 
   PageFiles page_;
-  WorldFiles files_;
+  std::shared_ptr<const WorldFiles> files_;
   std::uint16_t port_;
   std::function<bool(std::string_view)> is_token_;
 };

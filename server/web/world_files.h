@@ -10,7 +10,7 @@
 
 namespace muster {
 
-/// Opens only files in or below one directory. Must be used only on the listener's thread.
+/// Opens only files in or below one directory. Immutable. May be used on any thread.
 class WorldFiles {
  public:
   /// If `folder` is empty, there are no files. `world` is the name of the world's file in that

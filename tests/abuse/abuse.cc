@@ -95,7 +95,7 @@ class Field {
   void let_abusers_in() {
     create_users();
     known_.learn(client_->types(), random_);
-    learn_entities();
+    known_.learn_world(*client_);
     for (std::uint32_t i = 0; i < options_.sessions; ++i)
       abusers_.push_back(std::make_unique<Abuser>(random_.next(), known_, server_->address(), tokens_, report_));
     report_.memory_begin = server_->memory_bytes();
@@ -108,26 +108,6 @@ class Field {
       const auto made = client_->ask(session::CreateToken{.name = "abuser " + std::to_string(number), .role = number});
       if (!made) throw std::runtime_error(made.error().text);
       tokens_[static_cast<std::size_t>(role) - 1] = made->token;
-    }
-  }
-  void learn_entities() {
-    const auto roots = client_->ask<session::ListChildren>();
-    if (!roots) throw std::runtime_error(roots.error().text);
-    known_.roots = roots->entities;
-    session::Find what;
-    what.limit = 10'000;
-    for (bool more = true; more;) {
-      const auto found = client_->ask(what);
-      if (!found) throw std::runtime_error(found.error().text);
-      known_.entities.insert(known_.entities.end(), found->entities.begin(), found->entities.end());
-      more = found->more && !found->entities.empty();
-      if (more) what.after = found->entities.back();
-    }
-    const auto templates = client_->templates();
-    if (!templates) throw std::runtime_error(templates.error().text);
-    for (std::size_t i = 0; i < templates->names.size(); ++i) {
-      known_.templates.push_back({templates->names[i], templates->nodes[i]});
-      known_.texts.push_back(text_of(templates->names[i]));
     }
   }
 

@@ -15,3 +15,14 @@ TEST_CASE("a server that is abused for long keeps its bounds, of time too") {
   for (std::uint64_t seed = 100; seed < 103; ++seed)
     check_reopened(abused_and_reopened(std::chrono::seconds(10), seed));
 }
+
+TEST_CASE("the owner is answered within a second while one user abuses the server and the log is not read") {
+  const std::uint64_t minutes = muster::test::number_in("MUSTER_SOAK_MINUTES", 1);
+  for (const OneUserReport& report : abused_by_one_user(std::chrono::seconds(20 * minutes))) {
+    check_shares(report);
+    for (const auto& [what, time] : report.longest) {
+      CAPTURE(what);
+      CHECK(time < std::chrono::seconds(1));
+    }
+  }
+}

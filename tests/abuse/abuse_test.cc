@@ -15,3 +15,9 @@ TEST_CASE("a world that was abused is the same when it is opened again, on the s
   const Reopened reopened = abused_and_reopened(std::chrono::seconds(8), 2);
   check_reopened(reopened);
 }
+
+TEST_CASE(
+    "one user, whatever the right, does not keep the owner from asking and saving, and leaves nothing that cannot be "
+    "removed") {
+  for (const OneUserReport& report : abused_by_one_user(std::chrono::seconds(4))) check_shares(report);
+}

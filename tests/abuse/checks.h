@@ -2,6 +2,7 @@
 #pragma once
 
 #include "tests/abuse/abuse.h"
+#include "tests/abuse/one_user.h"
 
 namespace muster::abuse {
 
@@ -13,5 +14,10 @@ void check_that_it_lives(const AbuseReport& report);
 void check_memory(const AbuseReport& report);
 void check_times(const AbuseReport& report);
 void check_reopened(const Reopened& reopened);
+
+/// One user with each of the roles view, edit and control, one after another, for this time each.
+std::vector<OneUserReport> abused_by_one_user(std::chrono::nanoseconds time);
+/// The owner was answered, and what the user left is gone.
+void check_shares(const OneUserReport& report);
 
 }  // namespace muster::abuse

@@ -26,6 +26,8 @@ class Connection {
     session::append(builder, message);
     queue(builder, request);
   }
+  /// Bytes that need not be a frame.
+  void queue_bytes(std::span<const std::byte> bytes) { out_.insert(out_.end(), bytes.begin(), bytes.end()); }
   std::size_t queued() const noexcept { return out_.size() - sent_; }
   /// Sends what goes, for about `bytes_max`.
   void send(std::size_t bytes_max);

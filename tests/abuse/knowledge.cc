@@ -1,6 +1,7 @@
 #include "tests/abuse/knowledge.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace muster::abuse {
 
@@ -25,6 +26,27 @@ void Knowledge::learn(const TypeTable& table, Random& random) {
     sets.push_back(std::move(set));
   }
   sets.emplace_back();
+}
+
+void Knowledge::learn_world(Client& client) {
+  const auto children = client.ask<session::ListChildren>();
+  if (!children) throw std::runtime_error(children.error().text);
+  roots = children->entities;
+  session::Find what;
+  what.limit = 10'000;
+  for (bool more = true; more;) {
+    const auto found = client.ask(what);
+    if (!found) throw std::runtime_error(found.error().text);
+    entities.insert(entities.end(), found->entities.begin(), found->entities.end());
+    more = found->more && !found->entities.empty();
+    if (more) what.after = found->entities.back();
+  }
+  const auto defined = client.templates();
+  if (!defined) throw std::runtime_error(defined.error().text);
+  for (std::size_t i = 0; i < defined->names.size(); ++i) {
+    templates.push_back({defined->names[i], defined->nodes[i]});
+    texts.push_back(text_of(defined->names[i]));
+  }
 }
 
 }  // namespace muster::abuse

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cpp/client.h"
 #include "messages/type_table.h"
 #include "registry/storage/text_table.h"
 #include "schema/muster.h"
@@ -32,6 +33,8 @@ struct Knowledge {
 
   /// From the world's types.
   void learn(const TypeTable& table, Random& random);
+  /// From its entities and templates. Throws std::runtime_error where the client is not answered.
+  void learn_world(Client& client);
 };
 
 }  // namespace muster::abuse

@@ -59,6 +59,8 @@ const std::vector<Requests::Kind>& Requests::kinds() {
       {"AddSchema", admin, 2, &Requests::add_schema},
       {"Reload", admin, 1, &Requests::reload},
       {"DropTexts", admin, 1, &Requests::drop_texts},
+      {"Kick", admin, 1, &Requests::kick},
+      {"RemoveOf", admin, 1, &Requests::remove_of},
   };
   return all;
 }
@@ -260,6 +262,14 @@ void Requests::set_clock(BatchBuilder& out, Belongings&) {
   session::append(out, ask);
 }
 void Requests::drop_texts(BatchBuilder& out, Belongings&) { session::append(out, session::DropTexts{}); }
+void Requests::kick(BatchBuilder& out, Belongings&) {
+  session::Kick ask;
+  ask.name = random_.percent(90) ? word(100) : "abuser " + std::to_string(1 + random_.below(3));
+  session::append(out, ask);
+}
+void Requests::remove_of(BatchBuilder& out, Belongings&) {
+  session::append(out, session::RemoveOf{.user = random_.below(5), .dry = random_.percent(80) ? 1u : 0u});
+}
 void Requests::add_schema(BatchBuilder& out, Belongings&) {
   // Such as it knows, or parts of them.
   session::AddSchema ask;

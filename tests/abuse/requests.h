@@ -60,6 +60,8 @@ class Requests {
   void get_info(BatchBuilder& out, Belongings& has);
   void get_load(BatchBuilder& out, Belongings& has);
   void list_timers(BatchBuilder& out, Belongings& has);
+  void kick(BatchBuilder& out, Belongings& has);
+  void remove_of(BatchBuilder& out, Belongings& has);
   void drop_texts(BatchBuilder& out, Belongings& has);
   void list_handlers(BatchBuilder& out, Belongings& has);
   void why_apart(BatchBuilder& out, Belongings& has);

@@ -11,6 +11,7 @@ import clock
 import command
 import descriptors
 import displaced
+import ending
 import files
 import importing
 import looking
@@ -27,7 +28,7 @@ from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
 MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers,
-           told, descriptors, undoing, playing)
+           told, descriptors, undoing, playing, ending)
 
 
 def main():

@@ -1,7 +1,8 @@
 #include "server/world/time/watchdog.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -13,9 +14,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::string seconds(std::chrono::nanoseconds time) {
+  // Unlike printf, to_chars ignores the locale, which a plugin may have set.
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g s", std::chrono::duration<double>(time).count());
-  return text;
+  const double seconds = std::chrono::duration<double>(time).count();
+  const auto end = std::to_chars(std::begin(text), std::end(text), seconds, std::chars_format::general, 3).ptr;
+  return std::string(std::begin(text), end) + " s";
 }
 
 }  // namespace

@@ -67,6 +67,8 @@ std::vector<Kind> questions() {
           question<Fault>("GetText", GetText{.hash = 77}),
           question<Fault>("AddSchema", schema),
           question<TextsDropped>("DropTexts", session::DropTexts{}),
+          question<session::Removed>("RemoveOf", RemoveOf{.user = 5}),
+          question<session::Removed>("RemoveOf, dry", RemoveOf{.user = 5, .dry = 1}),
           question<Templates>("ReadTemplates", templates),
           question<Fault>("ReadTemplates of a bad file", wrong),
           question<Templates>("ListTemplates", ListTemplates{}),

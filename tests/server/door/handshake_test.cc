@@ -126,6 +126,7 @@ TEST_CASE("a session that falls silent is ended, and told why", "[handshake]") {
 TEST_CASE("more sessions than allowed are refused, and a place that comes free is given again", "[handshake]") {
   LiveWorldOptions options;
   options.limits.sessions_max = 2;
+  options.limits.reserved_sessions = 0;
   LiveWorld world(options);
   auto first = std::make_unique<Client>(world.client());
   Client second = world.client();

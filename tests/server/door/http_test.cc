@@ -195,6 +195,7 @@ TEST_CASE("who does not finish a request is answered 408, and who asks nothing m
 TEST_CASE("HTTP and WebSockets without a Hello take no session's place, and each other's when they are many", "[web]") {
   LiveWorldOptions options;
   options.limits.sessions_max = 2;
+  options.limits.reserved_sessions = 0;
   options.limits.strangers_max = 8;
   options.limits.hello_time_max = 60s;
   Served served(std::move(options));

@@ -21,6 +21,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 TEST_CASE("connections that say nothing take no session's place, however many they are", "[door]") {
   LiveWorldOptions options;
   options.limits.sessions_max = 4;
+  options.limits.reserved_sessions = 0;
   options.limits.strangers_max = 8;
   options.limits.hello_time_max = 60s;
   LiveWorld world(options);

@@ -14,6 +14,7 @@ from counter import CounterFolder, equal, run_tests
 
 DEADLY = {"MUSTER_TEST_PLUGIN": "die of Ask"}
 HANGING = {"MUSTER_TEST_PLUGIN": "hang in Ask"}
+EXITING = {"MUSTER_TEST_PLUGIN": "exit in Ask"}
 
 
 class Folder(CounterFolder):
@@ -65,6 +66,20 @@ def edited(folder):
     folder.run("spawn", "made", "--durable")
     equal((folder.count(), folder.names()), (2, ["counter", "made"]))
     folder.kill()
+
+
+def a_handler_that_calls_exit_is_named_and_does_not_look_like_a_save(folder):
+    folder.put("counter_first")
+    folder.serves(**EXITING)
+    folder.run("push", "/counter", "Step", "--durable")
+    subprocess.run([folder.commands[0], "push", "/counter", "Ask"], cwd=folder.path, env=folder.environment,
+                   capture_output=True, timeout=60, check=False)
+    equal(folder.process.wait(timeout=60), 9)
+    said = folder.process.stderr.read()
+    assert "called exit; the world was not saved" in said, said
+    folder.serves()
+    equal(folder.count(), 1)
+    folder.stops(0)
 
 
 def a_world_whose_plugin_dies_of_a_message_in_its_journal_opens_stopped_before_it_and_goes_on_without_it(folder):

@@ -422,6 +422,7 @@ TEST_CASE("a question that makes no sense is answered with its code, its word, i
   limits.path_bytes_max = 20;
   limits.watches_max = 1;
   limits.watched_entities_max = 15;
+  limits.reserved_watched_entities = 0;
   Library world(limits);
   const Entity dead{900, 3};
   const std::string long_text(21, 'x');

@@ -170,6 +170,7 @@ TEST_CASE("a page holds exactly rows_max children; with one more there is anothe
 TEST_CASE("as many sessions as allowed; one more is told so", "[limits]") {
   LiveWorldOptions options;
   options.limits.sessions_max = 3;
+  options.limits.reserved_sessions = 0;
   LiveWorld world(options);
   std::vector<Client> clients;
   for (int i = 0; i < 3; ++i) clients.push_back(world.client());
@@ -182,6 +183,7 @@ TEST_CASE("as many sessions as allowed; one more is told so", "[limits]") {
 TEST_CASE("who left while edits of its wait holds no place; they enter the world all the same", "[limits]") {
   LiveWorldOptions options;
   options.limits.sessions_max = 1;
+  options.limits.reserved_sessions = 0;
   LiveWorld world(options);
   const Entity e = world.run([](EntityRegistry& r) { return r.create("e", arena::Health{.value = 100}); });
   {
@@ -202,6 +204,7 @@ TEST_CASE("who left while edits of its wait holds no place; they enter the world
 TEST_CASE("of more than left_sessions_max that left what the first of them sent is dropped", "[limits]") {
   LiveWorldOptions options;
   options.limits.sessions_max = 3;
+  options.limits.reserved_sessions = 0;
   options.limits.left_sessions_max = 1;
   options.limits.intake_steps = 1;  // an edit at a time
   LiveWorld world(options);

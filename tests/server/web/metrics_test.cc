@@ -1,8 +1,16 @@
+#include <stdlib.h>
+
 #include <catch2/catch.hpp>
+#include <clocale>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <sstream>
 
 #include "server/figures/metrics_text.h"
+#include "server/web/http_wire.h"
+#include "server/world/time/watchdog.h"
+#include "tests/support/folder.h"
 
 namespace metrics_test {
 
@@ -63,6 +71,23 @@ TEST_CASE("metrics are what Prometheus reads: each value once, with its kind, in
   CHECK_FALSE(values_of(metrics_text({}, 0)).contains("muster_tick_seconds{quantile=\"0.5\"}"));
 }
 
+TEST_CASE("a locale with a decimal comma, which a plugin may have set, changes no figure and no date", "[metrics]") {
+  const test::Folder folder;
+  REQUIRE(std::system(("localedef -i de_DE -f UTF-8 " + (folder / "de_DE.UTF-8")).c_str()) == 0);
+  ::setenv("LOCPATH", folder.path().c_str(), 1);
+  REQUIRE(std::setlocale(LC_ALL, "de_DE.UTF-8") != nullptr);
+  char text[8];
+  std::snprintf(text, sizeof text, "%.1f", 0.5);
+  const std::string metrics = metrics_text({.clock_ns = 500'000'000}, 0), head = http_head({}, false, 1'800'000'000);
+  const std::string hang = hang_text({}, std::chrono::milliseconds(5500));
+  std::setlocale(LC_ALL, "C");
+  ::unsetenv("LOCPATH");
+  REQUIRE(std::string_view(text) == "0,5");
+  CHECK(metrics.find("\nmuster_clock_seconds 0.5\n") != std::string::npos);
+  CHECK(head.find("Date: Fri, 15 Jan 2027 08:00:00 GMT\r\n") != std::string::npos);
+  CHECK(hang.find("5.5 s") != std::string::npos);
+}
+
 TEST_CASE("the whole text of the metrics is this", "[metrics]") {
   const Figures figures{.sequence = 1,
                         .durable_sequence = 2,
@@ -92,6 +117,7 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
                         .cascades_cut = 25,
                         .carried_dropped = 28,
                         .carried_bytes = 27,
+                        .log_lines_lost = 29,
                         .disk_error = "the disk is full"};
   CHECK(metrics_text(figures, 24) ==
         "# HELP muster_tick_seconds Processor time per tick since the server started.\n"
@@ -153,6 +179,9 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
         "# HELP muster_answers_waiting_bytes Size of data waiting to be sent to sessions.\n"
         "# TYPE muster_answers_waiting_bytes gauge\n"
         "muster_answers_waiting_bytes 14\n"
+        "# HELP muster_log_lines_lost_total Lines that the log has lost because its reader was too slow.\n"
+        "# TYPE muster_log_lines_lost_total counter\n"
+        "muster_log_lines_lost_total 27\n"
         "# HELP muster_edits_total Batches from sessions that were applied.\n"
         "# TYPE muster_edits_total counter\n"
         "muster_edits_total 12\n"

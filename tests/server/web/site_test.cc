@@ -61,7 +61,11 @@ struct Served {
     return Site(PageFiles::read(page).value(), WorldFiles(files, "town.muster"), port,
                 [](std::string_view token) { return token == "right"; });
   }
-  Site::Reply ask(HttpRequest request, bool is_local = true) const { return site.reply(request, is_local); }
+  Site::Reply ask(HttpRequest request, bool is_local = true) const {
+    Site::Reply reply = site.reply(request, is_local);
+    if (reply.kind == Site::Reply::Kind::file) reply = {Site::Reply::Kind::answer, reply.open()};
+    return reply;
+  }
   int world(const std::string& path, const std::string& token = "right") const {
     HttpRequest request = asking("/world" + path);
     request.authorization = "Bearer " + token;
@@ -266,7 +270,7 @@ TEST_CASE("a server without a page says so, and a folder that is no page is refu
   CHECK(none.text.find("no page") != std::string::npos);
   HttpRequest world = asking("/world/a.glb");
   world.authorization = "Bearer x";
-  CHECK(bare.reply(world, true).answer.status == 404);
+  CHECK(bare.reply(world, true).open().status == 404);
   const test::Folder folder;
   CHECK(PageFiles::read(folder / "nothing").error() ==
         "the page's folder '" + (folder / "nothing") + "' is not a folder");

@@ -1,0 +1,35 @@
+// One user against all: what the owner is answered meanwhile, and what is left afterward.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "messages/session.h"
+#include "tests/abuse/abuse.h"
+
+namespace muster::abuse {
+
+struct OneUserReport {
+  std::map<std::string, std::chrono::nanoseconds> longest;  ///< of the owner's questions, by name
+  std::map<std::string, std::uint64_t> faults;              ///< of the user's requests, by reason
+  std::uint64_t asked = 0;                                  ///< questions of the owner
+  std::uint64_t requests = 0, sessions_max = 0;             ///< of the user
+  session::Removed removed;
+  std::uint64_t memory_before = 0, memory_max = 0, memory_after = 0;  ///< bytes
+  std::uint32_t entities_before = 0, entities_after = 0;
+  session::Load load_before, load_after;
+  bool edits_others = false;  ///< the role allows edits
+  int exit_code = -1;
+
+  std::string text() const;
+};
+
+/// Serves a new world, whose log is not read. A user with this role opens all sessions that the
+/// limits allow, sends half frames, and abuses the server until the time is over, while the owner
+/// asks. Then the owner revokes the user's token and removes what the user left. Throws
+/// std::runtime_error if the owner is not answered.
+OneUserReport one_user(const AbuseOptions& options, session::Role role);
+
+}  // namespace muster::abuse
