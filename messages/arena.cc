@@ -175,11 +175,22 @@ void Arena::swap(Arena& other) noexcept {
 
 void Arena::give_back() noexcept {
   constexpr std::size_t few = 4u << 20;  // bytes that are always kept
+  const std::size_t most = std::exchange(most_in_use_, in_use_);
+  const std::size_t before = std::exchange(most_before_, most);
   if (capacity_ <= few) [[likely]]
     return;
-  const std::size_t most = std::exchange(most_in_use_, in_use_);
-  trim(std::max(few, std::min(most, most_before_)));
-  most_before_ = most;
+  const std::size_t needed = std::min(most, before);
+  for (Segment** list : {&spare_large_, &spare_})
+    for (Segment** link = list; *link != nullptr && capacity_ > std::max(few, needed);) {
+      Segment* const segment = *link;
+      if (capacity_ - sizeof(Segment) - segment->bytes - segment_slack < needed) {
+        link = &segment->next;
+        continue;
+      }
+      *link = segment->next;
+      if (list == &spare_large_) spare_large_bytes_ -= segment->bytes;
+      free(segment);
+    }
 }
 
 Arena::Segment* Arena::acquire(std::size_t bytes) {

@@ -53,8 +53,7 @@ struct StorageContents {
   std::vector<Chunk*> chunks_;       // indexed by number
   std::vector<std::uint32_t> free_chunk_numbers_;
   std::uint64_t next_chunk_uid_ = 1, version_ = 1, rows_ = 0;
-  // Placed between the two members that every row changes, because compilers would otherwise
-  // combine these in a 16-byte register.
+  // Separates two members that every row changes, so that compilers do not combine them.
   std::uint64_t chunk_changes_ = 1;
   std::uint64_t structure_ = 0, stamp_ = 1, presences_ = 0;
   // One element per depth that has rows. Depths have no gaps, because ancestors have rows, too.
