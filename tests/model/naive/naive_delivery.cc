@@ -118,6 +118,7 @@ Refusal Model::builtin_world(const Message& message) {
   } else if (message.type == id_of<muster::DropCarried>) {
     if (!cascade_.empty()) ++covered["carried messages dropped"];
     drop_carried(0);
+    carries_ = carries_ && !cascade_.empty();
   } else if (message.type == id_of<muster::InternText>) {
     keep_text(message.payload);
   } else if (message.type == id_of<muster::DefineTemplate>) {

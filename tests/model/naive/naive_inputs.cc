@@ -49,6 +49,7 @@ Model::Model(const Types& types, std::uint64_t cascade_messages_max, std::uint64
 Receipt Model::deliver_input(const Messages& run, InputKind kind, std::uint64_t session, std::uint64_t request) {
   Receipt receipt;
   receipt.sequence = ++sequence;
+  resumed_ = false;
   const bool foreign = kind == InputKind::inbox || session != 0;
   for (const Message& message : run) {
     if (foreign && message.to == Message::To::later && message.timer != 0) {
@@ -123,7 +124,8 @@ bool Model::deliver_cascade() {
     counters.refused += receipt.refused;
     if (receipt.refused) ++covered[std::string("refused in a cascade: ") + muster::name(receipt.refusal.code)];
   }
-  if (cascade_.empty()) return true;
+  carries_ = !cascade_.empty();
+  if (!carries_) return true;
   hold();
   ++counters.carried;
   ++covered["cascade cut short"];
@@ -131,7 +133,9 @@ bool Model::deliver_cascade() {
 }
 
 void Model::deliver_carried() {
-  if (cascade_.empty() || deliver_cascade()) return;
+  if (cascade_.empty()) return;
+  resumed_ = true;
+  if (deliver_cascade()) return;
   ++counters.overtaken;
   ++covered["carried messages overtaken"];
 }
@@ -148,7 +152,7 @@ Receipt Model::input(const Messages& batch, std::uint64_t session, std::uint64_t
 }
 
 bool Model::is_ahead(const Message& message) const {
-  return !cascade_.empty() && message.to != Message::To::later &&
+  return carries_ && !resumed_ && message.to != Message::To::later &&
          (message.type == id_of<muster::InternText> || message.type == id_of<muster::EnableHandler> ||
           message.type == id_of<muster::DropCarried>);
 }
@@ -253,6 +257,7 @@ Receipt Model::flush() {
     for (const auto& [batch, request] : taken) add(sum, deliver_input(batch, InputKind::inbox, session, request));
   }
   inputs.push_back({{.sequence = ++sequence, .kind = InputKind::flush}, {}});
+  resumed_ = false;
   sum.sequence = sequence;
   sum.cut_short = !deliver_cascade();
   return sum;

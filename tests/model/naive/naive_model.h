@@ -202,6 +202,8 @@ class Model {
 
   const Types& types_;
   std::uint64_t cascade_messages_max_, carried_messages_max_;
+  bool carries_ = false;  // the last call that went on with the cascade left messages
+  bool resumed_ = false;  // a cut cascade was gone on with since the last input
   std::map<Entity, Thing> things_;
   std::map<std::uint64_t, std::string> text_by_hash_;
   std::deque<Run> posts_;
