@@ -11,10 +11,11 @@ namespace muster::schemac {
 namespace {
 
 /// Returns a name that is declared in a namespace: that of a type, or a part of a namespace.
-/// Generated code also declares functions in the namespaces of types.
+/// Generated code uses some names of its own in the namespaces of types.
 std::string declared_name(std::string_view identifier, bool is_global_name) {
-  const bool is_function = identifier == "any" || identifier == "name_of" || identifier == "write_table";
-  if (is_function || (is_global_name && is_global(identifier))) return std::string(identifier) + "_";
+  const bool is_taken = identifier == "any" || identifier == "name_of" || identifier == "write_table" ||
+                        identifier == "table_";  // a member of each view
+  if (is_taken || (is_global_name && is_global(identifier))) return std::string(identifier) + "_";
   return cpp_name(identifier);
 }
 

@@ -148,7 +148,8 @@ class Drawer:
             if kind == "struct" and self.dice.random() < 0.5:
                 attributes.append(f'default: "{value}"')
             elif kind == "table":
-                text = f"[{text}]" if self.dice.random() < 0.2 else f"{text} = {value if 'null' in chosen.values else self.dice.choice([value, 'null'])}"
+                default = value if "null" in chosen.values else self.dice.choice([value, "null"])
+                text = f"[{text}]" if self.dice.random() < 0.2 else f"{text} = {default}"
         elif choice < 0.65 and kind == "table" and tables:
             text = self.dice.choice(tables).name
             text = f"[{text}]" if self.dice.random() < 0.4 else text

@@ -73,7 +73,7 @@ def compile_all(compiler, prefix, projects):
     """Compiles several projects in one call, and one by one if that fails."""
     def run(some):
         return subprocess.run([*compiler, *flags_of(compiler), *prefix, *[each.source() for each in some]],
-                              capture_output=True, text=True, timeout=600, check=False)
+                              capture_output=True, text=True, timeout=3600, check=False)
 
     if not projects or run(projects).returncode == 0:
         return
@@ -108,7 +108,8 @@ def check_typescript(given, projects, folder):
         return
     made.write_text(json.dumps({"extends": str(given.tsconfig.resolve()), "compilerOptions": {"noEmit": True, "types": []},
                                 "files": files}))
-    done = subprocess.run([*given.tsc, "-p", made, "--pretty", "false"], cwd=folder, capture_output=True, text=True, timeout=1800, check=False)
+    done = subprocess.run([*given.tsc, "-p", made, "--pretty", "false"], cwd=folder, capture_output=True, text=True,
+                          timeout=1800, check=False)
     if done.returncode == 0:
         return
     for project in projects:
