@@ -155,6 +155,7 @@ set(muster_world_sources
   server/world/file/file_header.cc
   server/world/file/file_history.cc
   server/world/file/file_journal.cc
+  server/world/file/file_level.cc
   server/world/file/file_meta.cc
   server/world/file/file_sink.cc
   server/world/file/file_source.cc
@@ -178,6 +179,8 @@ set(muster_world_sources
   server/world/rows/preserved_columns.cc
   server/world/rows/spare_blocks.cc
   server/world/rows/state_copy.cc
+  server/world/saving/displaced.cc
+  server/world/saving/level_saving.cc
   server/world/saving/saver.cc
   server/world/saving/write_queue.cc
   server/world/time/host_calls.cc
@@ -207,6 +210,7 @@ set(muster_server_sources
   server/edits/intake.cc
   server/edits/made_things.cc
   server/edits/refusal_text.cc
+  server/edits/removal.cc
   server/edits/slow_edits.cc
   server/edits/step_changes.cc
   server/edits/text_sweep.cc
@@ -234,7 +238,6 @@ set(muster_server_sources
   server/questions/history_questions.cc
   server/questions/question_queue.cc
   server/questions/question_table.cc
-  server/questions/removal.cc
   server/questions/run_questions.cc
   server/questions/session_questions.cc
   server/questions/shown_entity.cc

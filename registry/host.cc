@@ -117,9 +117,16 @@ void RegistryHost::post_batch(std::span<const std::byte> batches) {
   });
 }
 
-void RegistryHost::expect_cut(const CascadeCut& cut) { registry_.impl_->inputs.expect_cut(cut); }
-void RegistryHost::begin_turn() noexcept { registry_.impl_->inputs.begin_turn(); }
+void RegistryHost::expect_cut(const CascadeCut& cut) {
+  registry_.check_outside();
+  registry_.impl_->inputs.expect_cut(cut);
+}
+void RegistryHost::begin_turn() noexcept {
+  registry_.check_outside();
+  registry_.impl_->inputs.begin_turn();
+}
 void RegistryHost::set_bounds(const CascadeBounds& bounds) noexcept {
+  registry_.check_outside();
   registry_.core_.state.bounds = bounds;
   registry_.impl_->note_bounds();
 }

@@ -163,6 +163,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
         return {};
       }
       break;
+    case TypeTraits<session::Welcome>::id:
+      // connect() resumes later, and a NewEpoch may arrive in the same bytes.
+      welcome = session::read<session::Welcome>(*batch);
+      first_epoch = welcome.epoch;
+      last_sequence = welcome.sequence;
+      break;
     case TypeTraits<session::NewEpoch>::id: {
       const auto epoch = session::read<session::NewEpoch>(*batch);
       earlier_epochs.push_back(welcome.epoch);
@@ -170,6 +176,7 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
       welcome.playing = epoch.playing;
       last_sequence = std::max(last_sequence, epoch.sequence);
       grant = {};
+      told.clear();  // the level may lack texts that came in a run
       BatchBuilder builder;
       builder.append_world(session::EnterEpoch{.epoch = epoch.epoch});
       append_frame(out, builder.bytes(), 0);
@@ -264,10 +271,7 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   hello.last_sequence = impl.options.before.sequence;
   const auto frames = client.ask_all(hello);
   if (!frames) return std::unexpected(frames.error());
-  auto welcome = answer_in<session::Welcome>(frames->front());
-  if (!welcome) return std::unexpected(welcome.error());
-  impl.welcome = std::move(*welcome);
-  impl.last_sequence = impl.welcome.sequence;
+  if (auto welcome = answer_in<session::Welcome>(frames->front()); !welcome) return std::unexpected(welcome.error());
   impl.frame_bytes_max = impl.welcome.frame_bytes_max;
   // A snapshot's batches may be of any size.
   impl.batch_bytes_max = std::max(impl.welcome.frame_bytes_max, 64u << 20);
@@ -288,7 +292,7 @@ const TypeTable& Client::types() const noexcept { return impl_->types; }
 SoFar Client::so_far() const noexcept { return {impl_->welcome.epoch, impl_->welcome.secret, impl_->last_sequence}; }
 bool Client::is_started_anew() const noexcept {
   const std::uint64_t before = impl_->options.before.epoch;
-  return before != 0 && before != epoch();
+  return before != 0 && before != impl_->first_epoch;
 }
 std::string_view Client::text(Text text) const noexcept {
   const auto found = impl_->texts.find(text.hash);
@@ -375,7 +379,7 @@ Result<Acknowledged> Client::wait_ack(std::uint64_t request) {
   auto frames = wait(request);
   if (!frames) return std::unexpected(frames.error());
   if (!frames->front().is<session::Ack>()) return error(ClientError::Kind::lost, "the server sent no Ack");
-  return Acknowledged{session::read<session::Ack>(frames->front().batch()), epoch()};
+  return Acknowledged{session::read<session::Ack>(frames->front().batch()), frames->front().epoch};
 }
 
 Result<Text> Client::intern(std::string_view text) {
@@ -384,17 +388,21 @@ Result<Text> Client::intern(std::string_view text) {
   if (impl_->told.contains(interned.hash)) return interned;
   BatchBuilder builder;
   session::append(builder, InternText{.text = std::string(text)});
-  if (auto ack = push_batch(builder.bytes()); !ack) return std::unexpected(ack.error());
-  impl_->told.insert(interned.hash);
+  const auto ack = push_batch(builder.bytes());
+  if (!ack) return std::unexpected(ack.error());
+  if (ack->epoch == epoch()) impl_->told.insert(interned.hash);
   impl_->texts.insert_or_assign(interned.hash, std::string(text));
   return interned;
 }
 
 Result<Entity> Client::next_id() {
-  if (impl_->grant.count == 0) {
-    const auto granted = ask(session::RequestGrant{.count = grant_count});
+  while (impl_->grant.count == 0) {
+    const auto frames = ask_all(session::RequestGrant{.count = grant_count});
+    if (!frames) return std::unexpected(frames.error());
+    const auto granted = answer_in<session::Granted>(frames->front());
     if (!granted) return std::unexpected(granted.error());
-    impl_->grant = *granted;
+    // A grant of an earlier epoch is not valid.
+    if (frames->front().epoch == epoch()) impl_->grant = *granted;
   }
   --impl_->grant.count;
   return Entity{impl_->grant.first++, 1};

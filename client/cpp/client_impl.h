@@ -77,6 +77,7 @@ struct Client::Impl {
   std::unordered_map<std::uint64_t, std::string> texts;
   std::unordered_set<std::uint64_t> told;     // texts that this client has sent
   std::vector<std::uint64_t> earlier_epochs;  // of this connection, whose sequences go on
+  std::uint64_t first_epoch = 0;              // of this connection
   session::Granted grant;                     // the remaining ids of the current grant
   std::optional<session::Durable> durable;    // the newest Durable received, after FollowDurable
 };

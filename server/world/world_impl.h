@@ -72,10 +72,10 @@ struct World::Impl {
   std::optional<std::uint64_t> tick_begun_ns;  // processor time
   std::vector<std::function<void()>> acts;     // for the beginning of the next flush
   std::optional<Run> run;
-  std::vector<KeepReport> kept;  // by the end of the last run
+  std::vector<KeepReport> kept;   // by the end of the last run
   std::optional<Moments> copies;  // of the level, during a run
   Moment level_moment;
-  Pace level_pace;               // pace of the clock to which the end of the run returns
+  Pace level_pace;  // pace of the clock to which the end of the run returns
   // Steps of the run, or of the last one, in the file.
   std::optional<RunSteps> run_steps;
   // Of the last run, whose steps stay in the file until the next one

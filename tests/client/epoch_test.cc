@@ -1,4 +1,5 @@
 // Each start of a server is an epoch: a client says with what it was told in which, and who comes back learns whether it is another.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -93,6 +94,57 @@ TEST_CASE("nobody waits for an Ack of another epoch: its sequence may be another
         "sequence 41 is from an earlier run of the server: what was not durable when that run ended is lost");
   CHECK(server.count<session::FollowDurable>() == 0);
   CHECK(client.wait_durable(client.destroy({1, 1}).value()).has_value());
+}
+
+TEST_CASE("what a client has from one epoch it does not use in the next, even if both come in the same bytes",
+          "[client]") {
+  std::uint64_t epoch = 7, sequence = 40;
+  std::uint32_t first = 0;
+  std::atomic<bool> ends = false;
+  const MadeUpServer server(
+      [&](MadeUpServer& it, const Asked& asked) {
+        const auto answer = [&](const auto& said) {
+          if (!ends.exchange(false)) return it.say(asked.request, said);
+          it.say_with(asked.request, said, session::NewEpoch{.epoch = ++epoch, .playing = epoch % 2 == 0});
+        };
+        if (asked.is<session::EnterEpoch>()) return;
+        if (asked.is<session::RequestGrant>()) return answer(session::Granted{.first = first += 1000, .count = 256});
+        answer(session::Ack{.sequence = ++sequence, .handled = 1});
+      },
+      welcome(7, 5, 40));
+  SoFar before;
+  before.epoch = 7;
+  Client client = connect(server, before);
+  ends = true;
+  const auto old = client.destroy({1, 1});
+  REQUIRE(old);
+  CHECK((old->epoch == 7 && client.epoch() == 8 && client.welcome().playing));
+  CHECK_FALSE(client.is_started_anew());
+
+  CHECK(client.next_id().value() == Entity{1000, 1});
+  CHECK(server.last<session::EnterEpoch>().epoch == 8);
+  ends = true;
+  REQUIRE(client.destroy({1, 1}));
+  ends = true;
+  CHECK(client.next_id().value() == Entity{3000, 1});  // 2000 was granted in an epoch that was over
+
+  REQUIRE(client.intern("orc"));
+  REQUIRE(client.intern("orc"));
+  CHECK(server.count<InternText>() == 1);
+  ends = true;
+  REQUIRE(client.destroy({1, 1}));
+  ends = true;
+  REQUIRE(client.intern("orc"));  // the level may lack it
+  CHECK(server.count<InternText>() == 2);
+  REQUIRE(client.intern("orc"));
+  CHECK(server.count<InternText>() == 3);
+}
+
+TEST_CASE("an epoch that begins with the Welcome is the client's", "[client]") {
+  MadeUpServer server(acknowledging(), welcome(7, 5, 40));
+  server.with_welcome = session::NewEpoch{.epoch = 8, .playing = true};
+  Client client = connect(server, SoFar{});
+  CHECK((client.epoch() == 8 && client.welcome().playing && client.welcome().secret == 5));
 }
 
 }  // namespace epoch_test

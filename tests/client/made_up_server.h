@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -44,6 +45,8 @@ class MadeUpServer {
 
   /// What it says of its world's types; at first those of every world.
   std::vector<std::uint8_t> schema{TypeTraits<Create>::schema.begin(), TypeTraits<Create>::schema.end()};
+  /// Said together with the greeting, if it is set before the client connects.
+  std::optional<session::NewEpoch> with_welcome;
 
   explicit MadeUpServer(Script script, session::Welcome welcome = {.frame_bytes_max = 1u << 16})
       : script_(std::move(script)), welcome_(std::move(welcome)), path_(folder_ / "socket") {
@@ -108,7 +111,21 @@ class MadeUpServer {
   void say_batch(std::uint64_t request, std::span<const std::byte> batch, std::uint32_t flags = 0) {
     std::vector<std::byte> frame;
     append_frame(frame, batch, request, flags);
-    for (std::span<const std::byte> left(frame); !left.empty();) {
+    say_bytes(frame);
+  }
+  /// Answers, and says more in the same bytes.
+  template <class M, class More>
+  void say_with(std::uint64_t request, const M& message, const More& more) {
+    BatchBuilder first, second;
+    session::append(first, message);
+    session::append(second, more);
+    std::vector<std::byte> frames;
+    append_frame(frames, first.bytes(), request);
+    append_frame(frames, second.bytes(), 0);
+    say_bytes(frames);
+  }
+  void say_bytes(std::span<const std::byte> bytes) {
+    for (std::span<const std::byte> left(bytes); !left.empty();) {
       const ssize_t sent = ::send(connection_, left.data(), left.size(), MSG_NOSIGNAL);
       if (sent <= 0) return;
       left = left.subspan(static_cast<std::size_t>(sent));
@@ -141,7 +158,9 @@ class MadeUpServer {
           const std::lock_guard lock(mutex_);
           asked_.push_back(asked);
         }
-        if (asked.is<session::Hello>())
+        if (asked.is<session::Hello>() && with_welcome)
+          say_with(asked.request, welcome_, *with_welcome);
+        else if (asked.is<session::Hello>())
           say(asked.request, welcome_);
         else if (asked.is<session::GetSchema>())
           say(asked.request, session::Schema{.count = 1, .bytes = schema});

@@ -181,7 +181,7 @@ TEST_CASE("the whole text of the metrics is this", "[metrics]") {
         "muster_answers_waiting_bytes 14\n"
         "# HELP muster_log_lines_lost_total Lines that the log has lost because its reader was too slow.\n"
         "# TYPE muster_log_lines_lost_total counter\n"
-        "muster_log_lines_lost_total 27\n"
+        "muster_log_lines_lost_total 29\n"
         "# HELP muster_edits_total Batches from sessions that were applied.\n"
         "# TYPE muster_edits_total counter\n"
         "muster_edits_total 12\n"
