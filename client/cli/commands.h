@@ -73,7 +73,7 @@ struct Top {
 /// Prints the busiest messages, handlers, and sessions.
 void top(const Common& common, const Top& asked);
 
-// --- file.cc
+// --- programs.cc
 
 /// Replaces this process with the program that handles world files, and passes the arguments to
 /// that program. Does not return if successful; throws a Failure if the program cannot be started.
@@ -87,7 +87,6 @@ struct TokenOrder {
 };
 void token(const Common& common, const TokenOrder& order);
 
-// --- removal.cc
 /// Ends all sessions of a user.
 void kick(const Common& common, const std::string& user);
 /// Removes what a user left in the world. If `dry` is true, only shows the numbers.
