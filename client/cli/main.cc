@@ -370,14 +370,17 @@ int main(int argc, char** argv) {
       [&](CLI::App& sub) {
         sub.add_option("ENTITY", keep_.entity, "Keep the edits of this entity");
         sub.add_option("FIELD", keep_.field, "Keep only this component or field: Health or Health.value");
-        sub.add_option("--step", keep_.steps, "Keep the step with this number from the list")->allow_extra_args(false);
+        sub.add_option("--step", keep_.steps, "Keep the step with this number from the list; may be repeated")
+            ->allow_extra_args(false);
         sub.add_flag("--all", keep_.all, "Keep all edits");
         sub.add_option("--limit", edits_limit, "Maximum number of steps to list")
             ->check(CLI::Range(1u, 1'000'000'000u))
             ->capture_default_str();
       },
       [&] {
-        if (keep_.entity.empty() && keep_.steps.empty() && !keep_.all) return run_edits(common, edits_limit);
+        const int ways = !keep_.entity.empty() + !keep_.steps.empty() + keep_.all;
+        if (ways == 0) return run_edits(common, edits_limit);
+        if (ways > 1) fail(Exit::usage, "give either an entity, or --step, or --all");
         keep(common, keep_);
       });
   ClockOrder clock_;

@@ -11,6 +11,14 @@
 
 namespace muster::cli {
 
+namespace {
+
+void print_nil_references(std::uint32_t count) {
+  if (count > 0) print_line(plural(count, "reference", "references") + " to what was not kept: written as nil");
+}
+
+}  // namespace
+
 void set_run(const Common& common, bool on) {
   RemoteWorld world(connect(common.where));
   Client& client = world.client();
@@ -18,13 +26,19 @@ void set_run(const Common& common, bool on) {
   if (common.json) {
     JsonWriter out;
     out.open_object().member("playing", state.playing).member("sequence", state.sequence);
-    out.member("level_sequence", state.level_sequence).member("level_tick", state.level_tick);
+    if (on) out.member("level_sequence", state.level_sequence).member("level_tick", state.level_tick);
+    if (!on) {
+      out.member("kept", state.kept).member("nil_references", state.nil_references).key("not_kept").open_array();
+      for (const std::string& why : state.not_kept) out.value(why);
+      out.close_array();
+    }
     return print_line(out.close_object().text());
   }
   if (on) return print_line("a run is on; `muster stop` brings the level back");
   print_line("the run has ended; the world is the level again" +
              (state.kept == 0 ? std::string() : ", with " + plural(state.kept, "kept edit", "kept edits")));
   for (const std::string& why : state.not_kept) print_line("not kept: " + printable(why));
+  print_nil_references(state.nil_references);
 }
 
 void run_edits(const Common& common, std::uint32_t limit) {
@@ -42,7 +56,8 @@ void run_edits(const Common& common, std::uint32_t limit) {
           .close_object();
     return print_line(out.close_array().close_object().text());
   }
-  if (edits.steps.empty()) return print_line("the run has no edits");
+  if (edits.steps.empty())
+    return print_line(edits.playing ? "the run has no edits" : "there is no run whose edits could be kept");
   Columns columns({"step", "user", "", ""});
   for (std::size_t i = 0; i < edits.steps.size(); ++i)
     columns.add({std::to_string(edits.steps[i]), std::to_string(edits.users[i]), printable(edits.whats[i]),
@@ -56,12 +71,17 @@ void keep(const Common& common, const KeepOrder& order) {
   what.all = order.all;
   what.steps = order.steps;
   if (!order.entity.empty()) {
-    what.entities.push_back(world.find(order.entity).entity);
+    // After a run, names are those that entities had in the run.
+    const bool playing = must(world.client().ask<session::GetRun>()).playing;
+    what.entities.push_back(playing ? world.find(order.entity).entity : Entity{});
+    what.names.push_back(playing ? std::string() : order.entity);
     TypeId component = 0;
     std::uint32_t field = 0;
     if (!order.field.empty()) {
       if (const auto type = find_component(world.types(), order.field)) {
         component = (*type)->id;
+      } else if (!order.field.contains('.')) {
+        (void)must(find_component(world.types(), order.field));
       } else {
         const FieldName named = must(find_field(world.types(), order.field));
         component = named.component->id;
@@ -82,8 +102,7 @@ void keep(const Common& common, const KeepOrder& order) {
   print_line(kept.marked ? std::string("marked; it is kept when the run ends")
                          : "kept: " + plural(kept.messages, "edit", "edits") + "; `muster undo` takes it back");
   for (const std::string& why : kept.skipped) print_line("not kept: " + printable(why));
-  if (kept.nil_references > 0)
-    print_line(plural(kept.nil_references, "reference", "references") + " to what was not kept: written as nil");
+  print_nil_references(kept.nil_references);
 }
 
 }  // namespace muster::cli

@@ -238,10 +238,21 @@ void EditHistory::Impl::close() {
     step.texts = history::texts_of(registry_, sent->bytes);
     step.inputs.push_back(std::move(*sent));
     sent_.erase(sent);
+    history::describe_run_step(step, now());
   }
   if (ended.act != StepAct::edit) {
     Stacks& of = users_[step.user];
     auto& from = ended.act == StepAct::undo ? of.undo : of.redo;
+    if (of_run_ && !from.empty() && from.back()->number >= ended.of) {
+      // What is redone can be kept again.
+      const auto taken = std::ranges::find(from, ended.of, &HistoryStepData::number);
+      if (taken != from.end()) {
+        step.inputs = std::move((*taken)->inputs);
+        step.texts = std::move((*taken)->texts);
+        step.what = std::move((*taken)->what);
+        step.names = std::move((*taken)->names);
+      }
+    }
     // The steps above were passed over.
     while (ended.of != 0 && !from.empty() && from.back()->number >= ended.of) drop_newest(of, from);
     step.redo = ended.act == StepAct::undo;
@@ -299,6 +310,8 @@ bool EditHistory::Impl::join(HistoryStepData& step) {
     newest.memory += sizeof input + input.bytes.size();
     newest.inputs.push_back(std::move(input));
   }
+  for (auto& name : step.names)
+    if (std::ranges::find(newest.names, name) == newest.names.end()) newest.names.push_back(std::move(name));
   for (std::string& text : step.texts)
     if (std::ranges::find(newest.texts, text) == newest.texts.end()) newest.texts.push_back(std::move(text));
   bytes_ += newest.memory;
@@ -457,7 +470,14 @@ void EditHistory::end_run() {
 
 std::vector<RunEdit> EditHistory::run_edits(std::uint32_t offset, std::uint32_t limit) const {
   impl_->close();
-  return history::listed(impl_->run_steps(), impl_->marks(), offset, limit, impl_->now());
+  return history::listed(impl_->run_steps(), impl_->marks(), offset, limit, impl_->now().types());
+}
+
+std::string EditHistory::find_run_edits(KeepSelection& selection) const {
+  impl_->close();
+  const auto steps = impl_->run_steps();
+  if (std::string why = history::find_named(selection, steps); !why.empty()) return why;
+  return history::selects(selection, steps, impl_->now().types()) ? std::string() : "the run has no such edits";
 }
 
 EditHistory::~EditHistory() { impl_->registry_.host().set_edit_log(nullptr); }

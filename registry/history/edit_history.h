@@ -146,6 +146,9 @@ class EditHistory final : public EditLog {
   /// Returns up to `limit` steps of the run from `offset` on, the newest first. Steps that were
   /// undone are not among them. Returns none if no run is on.
   std::vector<RunEdit> run_edits(std::uint32_t offset, std::uint32_t limit) const;
+  /// Replaces names in the selection by ids. Returns a sentence if the selection does not contain
+  /// any edits of the run.
+  std::string find_run_edits(KeepSelection& selection) const;
 
   // --- EditLog ---
 

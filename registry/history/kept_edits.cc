@@ -130,7 +130,8 @@ class Keeping {
       for (const SentInput& input : step->inputs) inputs[input.sequence] = {step, &input};
     for (const auto& [sequence, of] : inputs) {
       const auto& [step, input] = of;
-      const bool whole = selection.all || std::ranges::find(selection.steps, step->number) != selection.steps.end();
+      const bool whole =
+          selection.all || std::ranges::find(selection.steps, step->run_number()) != selection.steps.end();
       for_each_batch(input->bytes, [&](BatchView batch) {
         each_message(batch, [&](Message message) { add(std::move(message), whole); });
       });
@@ -387,7 +388,7 @@ namespace {
 
 /// Returns true if the selection contains at least a part of the step.
 bool selects(const KeepSelection& selection, const history::Step& step, const TypeTable& types) {
-  if (selection.all || std::ranges::find(selection.steps, step.number) != selection.steps.end()) return true;
+  if (selection.all || std::ranges::find(selection.steps, step.run_number()) != selection.steps.end()) return true;
   return std::ranges::any_of(selection.places, [&](const KeepPlace& place) {
     return std::ranges::any_of(step.parts, [&](const Part& part) {
       if (part.entity != place.entity) return false;
@@ -403,20 +404,53 @@ bool selects(const KeepSelection& selection, const history::Step& step, const Ty
 }  // namespace
 
 std::vector<RunEdit> listed(std::span<const history::Step* const> run, std::span<const history::Step* const> marks,
-                            std::uint32_t offset, std::uint32_t limit, const RowsNow& now) {
+                            std::uint32_t offset, std::uint32_t limit, const TypeTable& types) {
   std::vector<KeepSelection> selections;
   for (const history::Step* mark : marks) selections.push_back(selection_of(*mark));
   std::vector<RunEdit> edits;
   for (std::size_t i = run.size() - std::min<std::size_t>(run.size(), offset); i-- > 0 && edits.size() < limit;) {
     const history::Step& step = *run[i];
-    edits.push_back({.step = step.number,
+    edits.push_back({.step = step.run_number(),
                      .user = step.user,
-                     .what = step.label.empty() ? description(step, now) : step.label,
-                     .marked = std::ranges::any_of(selections, [&](const KeepSelection& selection) {
-                       return selects(selection, step, now.types());
-                     })});
+                     .what = step.label.empty() ? step.what : step.label,
+                     .marked = std::ranges::any_of(
+                         selections, [&](const KeepSelection& selection) { return selects(selection, step, types); })});
   }
   return edits;
+}
+
+bool selects(const KeepSelection& selection, std::span<const history::Step* const> run, const TypeTable& types) {
+  return std::ranges::any_of(run, [&](const history::Step* step) { return selects(selection, *step, types); });
+}
+
+std::string find_named(KeepSelection& selection, std::span<const history::Step* const> run) {
+  for (KeepPlace& place : selection.places) {
+    if (place.entity || place.name.empty()) continue;
+    const std::string end = place.name.starts_with('/') ? place.name : '/' + place.name;
+    for (const history::Step* step : run)
+      for (const auto& [entity, path] : step->names) {
+        if (place.name.starts_with('/') ? path != end : !path.ends_with(end)) continue;
+        if (place.entity && place.entity != entity)
+          return "several entities of the run are named '" + place.name + "'; keep one by its step";
+        place.entity = entity;
+      }
+    if (!place.entity) return "the run has no edits of '" + place.name + "'";
+  }
+  return {};
+}
+
+void describe_run_step(history::Step& step, const RowsNow& now) {
+  constexpr std::size_t names_max = 64;
+  step.what = description(step, now);
+  for (const Part& part : step.parts) {
+    if (step.names.size() >= names_max) break;
+    const auto known = std::ranges::find(step.names, part.entity, [](const auto& each) { return each.first; });
+    if (!part.entity || known != step.names.end()) continue;
+    std::string path = now.alive(part.entity) ? now.path(part.entity) : std::string();
+    if (path.empty() && part.details && !part.details->snapshot.rows.empty())
+      path = "/" + std::string(part.details->snapshot.root_name());
+    if (path.size() > 1) step.names.emplace_back(part.entity, std::move(path));
+  }
 }
 
 std::vector<std::string> texts_of(const EntityRegistry& registry, std::span<const std::byte> batches) {

@@ -16,24 +16,28 @@
 namespace muster {
 
 class EntityRegistry;
+class TypeTable;
 
 /// Something that edits of a run have changed.
 struct KeepPlace {
   Entity entity = {};
   TypeId component = 0;     ///< 0 means the whole entity
   std::uint32_t field = 0;  ///< hash of a field's path, as in SetField; 0 means the whole component
+  /// If `entity` is nil: the path, the end of the path, or the name that the entity had in the run.
+  std::string name = {};
 };
 
 /// Selects edits of a run. An edit is kept if any part of the selection contains it.
 struct KeepSelection {
   bool all = false;
-  std::vector<std::uint64_t> steps = {};  ///< numbers of steps (RunEdit::step)
+  std::vector<std::uint64_t> steps = {};  ///< RunEdit::step
   std::vector<KeepPlace> places = {};
 };
 
 /// A step of a run, for lists.
 struct RunEdit {
-  std::uint64_t step = 0, user = 0;
+  std::uint64_t step = 0;  ///< sequence of the step's first input, also after it was redone
+  std::uint64_t user = 0;
   std::string what = {};  ///< its label or, if it has none, a description of its first part
   bool marked = false;    ///< true if it will be kept when the run ends
 };
@@ -68,7 +72,14 @@ KeepSelection selection_of(const Step& mark);
 KeepEdits message_of(const KeepSelection& selection);
 /// Lists steps, the newest first.
 std::vector<RunEdit> listed(std::span<const Step* const> run, std::span<const Step* const> marks, std::uint32_t offset,
-                            std::uint32_t limit, const RowsNow& now);
+                            std::uint32_t limit, const TypeTable& types);
+/// Returns true if the selection contains at least a part of a step.
+bool selects(const KeepSelection& selection, std::span<const Step* const> run, const TypeTable& types);
+/// Replaces the names in a selection by the ids that the entities had in the run. Returns a sentence
+/// if a name has no entity or several.
+std::string find_named(KeepSelection& selection, std::span<const Step* const> run);
+/// Sets the members of a step of a run that describe it after the run.
+void describe_run_step(Step& step, const RowsNow& now);
 
 /// Returns the texts that a batch of edits mentions and that the registry knows.
 std::vector<std::string> texts_of(const EntityRegistry& registry, std::span<const std::byte> batches);

@@ -40,6 +40,7 @@ std::uint64_t Step::measure() const noexcept {
   for (const Part& part : parts) sum += part.memory();
   for (const SentInput& input : inputs) sum += sizeof input + input.bytes.size();
   for (const std::string& text : texts) sum += sizeof text + text.size();
+  for (const auto& name : names) sum += sizeof name + name.second.size();
   return sum;
 }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schema/builtin.h"
@@ -103,10 +104,14 @@ struct Step {
   /// without parts is a KeepEdits.
   std::vector<SentInput> inputs;
   std::vector<std::string> texts;
-  std::uint64_t memory = 0;  ///< result of measure() when it was put on a stack
+  std::string what;                                   ///< describes the step as it was in the run
+  std::vector<std::pair<Entity, std::string>> names;  ///< paths of its entities in the run
+  std::uint64_t memory = 0;                           ///< result of measure() when it was put on a stack
 
   std::uint32_t active_parts() const noexcept;
   std::uint64_t measure() const noexcept;
+  /// Returns the number by which a step of a run is known, which stays if it is undone and redone.
+  std::uint64_t run_number() const noexcept { return inputs.empty() ? number : inputs.front().sequence; }
 };
 
 inline std::string_view view_of(std::span<const std::byte> bytes) noexcept {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "registry/history/parts.h"
@@ -42,6 +43,7 @@ class RowsNow {
   std::string_view text(Text text) const noexcept { return host_.texts().find(text); }
   bool knows(Text text) const noexcept { return host_.texts().knows(text); }
   std::string_view name(Entity e) const noexcept { return text(hierarchy().name(e)); }
+  std::string path(Entity e) const { return registry_.path(e); }
   Entity child(Entity parent, std::string_view name) const noexcept { return registry_.find_child(parent, name); }
   Entity previous(Entity e) const noexcept { return entity(hierarchy().previous(e)); }
   Entity last_child(Entity e) const noexcept { return entity(hierarchy().last_child(e)); }

@@ -54,17 +54,29 @@ std::span<const std::uint64_t> RunHistory::numbers() const noexcept { return imp
 std::uint32_t RunHistory::size() const noexcept { return static_cast<std::uint32_t>(impl_->of(false).size()); }
 
 std::vector<RunEdit> RunHistory::list(std::uint32_t offset, std::uint32_t limit) const {
-  return history::listed(impl_->of(false), {}, offset, limit, history::RowsNow(impl_->registry));
+  return history::listed(impl_->of(false), {}, offset, limit, impl_->registry.types());
 }
 
 std::vector<RunHistory::Mark> RunHistory::marks() const {
   std::vector<Mark> marks;
-  for (const history::Step* mark : impl_->of(true))
-    marks.push_back({.by = {.session = mark->session, .user = mark->user}, .selection = history::selection_of(*mark)});
+  for (const history::Step* mark : impl_->of(true)) {
+    auto of = std::ranges::find(marks, mark->user, [](const Mark& each) { return each.by.user; });
+    if (of == marks.end())
+      of = marks.insert(of, {.by = {.session = mark->session, .user = mark->user}, .selection = {}});
+    const KeepSelection more = history::selection_of(*mark);
+    of->selection.all = of->selection.all || more.all;
+    of->selection.steps.insert(of->selection.steps.end(), more.steps.begin(), more.steps.end());
+    of->selection.places.insert(of->selection.places.end(), more.places.begin(), more.places.end());
+  }
   return marks;
 }
 
-KeptEdits RunHistory::kept(const KeepSelection& selection, std::uint64_t session) const {
+std::expected<KeptEdits, std::string> RunHistory::kept(KeepSelection selection, std::uint64_t session) const {
+  const auto steps = impl_->of(false);
+  if (std::string why = history::find_named(selection, steps); !why.empty()) return std::unexpected(std::move(why));
+  if (!history::selects(selection, steps, impl_->registry.types()))
+    return std::unexpected(steps.empty() ? "there is no run whose edits could be kept"
+                                         : "the last run has no such edits");
   return history::kept_edits(impl_->registry, impl_->of(false), selection, impl_->created, session);
 }
 

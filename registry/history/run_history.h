@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <expected>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "registry/apply/edit_log.h"
@@ -30,14 +32,15 @@ class RunHistory {
   /// Lists steps, the newest first, as EditHistory::run_edits() does.
   std::vector<RunEdit> list(std::uint32_t offset, std::uint32_t limit) const;
   std::uint32_t size() const noexcept;
-  /// A KeepEdits of the run. Its sender asked for it.
+  /// What a user has marked in the run.
   struct Mark {
     Sender by;
     KeepSelection selection;
   };
   std::vector<Mark> marks() const;
-  /// Returns the selected edits. The registry must contain the level.
-  KeptEdits kept(const KeepSelection& selection, std::uint64_t session) const;
+  /// Returns the selected edits. The registry must contain the level. The error is a sentence; then
+  /// there are no such edits.
+  std::expected<KeptEdits, std::string> kept(KeepSelection selection, std::uint64_t session) const;
   /// Must be called once the edits have been applied, so that entities are not created twice.
   void applied(const KeptEdits& edits);
 

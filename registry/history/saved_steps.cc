@@ -1,8 +1,9 @@
 // Steps as bytes:
 //
 //   step      | format 4 | redo 1 | sequence 8 | user 8 | session 8 | gesture 8 | label |
-//             | parts 4 | part ... | (inputs 4 | input ... | texts)   in format 2
+//             | parts 4 | part ... | (inputs 4 | input ... | texts | what | names 4 | name ...)   in format 2
 //   input     | sequence 8 | its bytes |
+//   name      | entity 8 | path |
 //   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 |
 //             | sequence 8 | before | after | has details 1 | (details) |
 //   details   | two places | ancestors 4, 8 each | name | texts | snapshot |
@@ -259,6 +260,12 @@ std::vector<std::byte> encode(const Step& step) {
     to.put_bytes(input.bytes);
   }
   to.put_texts(step.texts);
+  to.put_text(step.what);
+  to.put(static_cast<std::uint32_t>(step.names.size()));
+  for (const auto& [entity, path] : step.names) {
+    to.put(entity);
+    to.put_text(path);
+  }
   return to.take();
 }
 
@@ -288,6 +295,12 @@ std::expected<Step, std::string> decode(std::uint64_t number, std::span<const st
       input.bytes.assign(sent.begin(), sent.end());
     }
     step.texts = from.take_texts();
+    step.what = from.take_text();
+    step.names.resize(from.take_count(12));
+    for (auto& [entity, path] : step.names) {
+      entity = from.take<Entity>();
+      path = from.take_text();
+    }
   }
   if (!from.failed() && step.parts.empty() && step.inputs.empty()) from.fail("has no parts");
   if (!from.failed() && step.sequence < number) from.fail("is older than its number");

@@ -222,7 +222,7 @@ void RowReturn::put() {
     for (Changed* changed : gone) put_chunk(*changed);
   }
   for (const Changed& changed : changed_) put_columns(changed);
-  // Uids of chunks are not used again: whoever knows a chunk by its uid must not meet another one.
+  storage_.next_chunk_uid_ = moment_->next_chunk_uid;
   storage_.next_archetype_ = moment_->next_archetype;
   storage_.archetypes_came_ = moment_->archetypes_came;
   ++storage_.structure_;

@@ -15,7 +15,7 @@
 //   states outside the registry are laid out again, and the code that created the type's values
 //   destroys them.
 // - Numbers that other code compares (version, stamp, chunk_changes, structure, archetype_drops,
-//   text_drops, uids of chunks) only increase within a registry, regardless of its state.
+//   text_drops) only increase within a registry, regardless of its state.
 //   Therefore, a sink that stores rows does not need to know about swaps: a row with a known
 //   version has the known bytes.
 // - All columns of the outgoing state are offered to each ColumnPreserver, as if their chunks were

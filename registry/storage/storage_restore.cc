@@ -23,8 +23,6 @@ void Storage::swap(Storage& other) {
   tell_exchange();
   leave_to_preservers();
   std::swap(static_cast<StorageContents&>(*this), static_cast<StorageContents&>(other));
-  // Whoever knows a chunk by its uid must never meet another chunk with that uid.
-  next_chunk_uid_ = other.next_chunk_uid_ = std::max(next_chunk_uid_, other.next_chunk_uid_);
   version_ = std::max(version_, other.version_ + 1);
   stamp_ = std::max(stamp_, other.stamp_) + 1;
   chunk_changes_ = std::max(chunk_changes_, other.chunk_changes_) + 1;

@@ -139,7 +139,7 @@ void Looks::look_at(Look& look, std::uint64_t since) {
       if (std::exchange(seen_[number], 0) != 0) look.gone.push_back(number);
       continue;
     }
-    if (seen_[number] == chunk->uid && !any_new && !is_written(*chunk, since)) continue;
+    if (seen_[number] == uid_of(*chunk) && !any_new && !is_written(*chunk, since)) continue;
     if (chunk->archetype != std::exchange(last, chunk->archetype)) find_columns(*chunk->archetype);
     look_at(look, *chunk, since, any_new);
   }
@@ -151,10 +151,10 @@ void Looks::look_at(Look& look, const Chunk& chunk, std::uint64_t since, bool an
     return slot != muster::no_column && chunk.slots()[slot].version > since;
   };
   // If a row's set of components has changed, the row is reported as having moved into this chunk.
-  const bool moved = seen_[chunk.number] != chunk.uid || chunk.slots()[column_ids].version > since ||
+  const bool moved = seen_[chunk.number] != uid_of(chunk) || chunk.slots()[column_ids].version > since ||
                      (archetype.enableable && std::ranges::any_of(archetype.presences, is_newer));
-  seen_[chunk.number] = chunk.uid;
-  Look::ChunkNews news{.uid = chunk.uid,
+  seen_[chunk.number] = uid_of(chunk);
+  Look::ChunkNews news{.uid = uid_of(chunk),
                        .kind = nullptr,
                        .number = chunk.number,
                        .depth = chunk.depth,

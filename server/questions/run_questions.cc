@@ -26,6 +26,7 @@ session::RunState state_of(const Asked& asked) {
   state.level_tick = run ? run->tick : 0;
   for (const KeepReport& report : run ? std::vector<KeepReport>() : world.kept()) {
     state.kept += report.messages;
+    state.nil_references += report.nil_references;
     for (const std::string& why : report.skipped)
       if (state.not_kept.size() < lines_max) state.not_kept.push_back(why);
   }
@@ -33,9 +34,12 @@ session::RunState state_of(const Asked& asked) {
 }
 
 void set_run(const Asked& asked, bool on) {
-  asked.of().world.set_run(on, [asked](std::expected<void, std::string> done) {
+  asked.of().world.set_run(on, [asked, on](std::expected<void, std::string> done) {
     if (done) return asked.answer(state_of(asked));
-    asked.fault(fault_of(session::FaultCode::refused, "no_run", std::move(done.error())));
+    const bool is_on = asked.of().world.run().has_value();
+    asked.fault(
+        fault_of(session::FaultCode::refused, "no_run",
+                 done.error() + (on == is_on ? on ? ": `muster stop` ends it" : ": `muster play` begins one" : "")));
   });
 }
 
@@ -47,7 +51,8 @@ void keep(const Asked& asked, const session::Keep& what) {
   for (std::size_t i = 0; i < what.entities.size(); ++i)
     selection.places.push_back({.entity = what.entities[i],
                                 .component = i < what.components.size() ? what.components[i] : 0,
-                                .field = i < what.fields.size() ? what.fields[i] : 0});
+                                .field = i < what.fields.size() ? what.fields[i] : 0,
+                                .name = i < what.names.size() ? what.names[i] : std::string()});
   const Session& from = asked.to();
   auto done = world.keep(selection, {.session = from.number, .user = from.user, .request = asked.request});
   if (!done) return asked.fault(fault_of(session::FaultCode::refused, "not_kept", std::move(done.error())));

@@ -89,7 +89,8 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
   kept.clear();
   for (const RunHistory::Mark& each : last_run.marks()) {
     auto done = apply_kept(each.selection, each.by);
-    kept.push_back(done ? std::move(*done) : KeepReport{.skipped = {std::move(done.error())}});
+    if (!done) done = KeepReport{.skipped = {"what user " + std::to_string(each.by.user) + " marked: " + done.error()}};
+    kept.push_back(std::move(*done));
   }
   mark.end(registry.sequence(), tick);
   (void)pacer.set({.speed = level_pace.speed, .paused = level_pace.paused}, Clock::now());
@@ -105,24 +106,31 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
 std::expected<KeepReport, std::string> World::Impl::keep(const KeepSelection& selection, Sender by) {
   if (by.session == 0) by.session = epoch.load(std::memory_order_relaxed);
   if (!run) return apply_kept(selection, by);
+  KeepSelection found = selection;
+  if (std::string why = history.find_run_edits(found); !why.empty()) return std::unexpected(std::move(why));
   BatchBuilder batch;
-  batch.append_table(TypeTraits<KeepEdits>::id, {}, encode(history::message_of(selection)));
+  batch.append_table(TypeTraits<KeepEdits>::id, {}, encode(history::message_of(found)));
   return KeepReport{.marked = true, .sequence = registry.host().push_batch(batch.bytes(), by).sequence};
 }
 
 std::expected<KeepReport, std::string> World::Impl::apply_kept(const KeepSelection& selection, const Sender& by) {
-  KeptEdits edits = last_run.kept(selection, by.session);
+  auto selected = last_run.kept(selection, by.session);
+  if (!selected) return std::unexpected(std::move(selected.error()));
+  KeptEdits& edits = *selected;
   if (edits.messages == 0)
-    return std::unexpected(edits.skipped.empty() ? "the last run has no such edits" : edits.skipped.front());
+    return std::unexpected(edits.skipped.empty() ? "these edits were kept already" : edits.skipped.front());
+  const std::uint64_t before = history.version(by.user);
   const muster::Step step{.batches = step_bytes(edits.batches), .label = "keep edits of the run"};
   BatchBuilder batch;
   batch.append_table(TypeTraits<muster::Step>::id, {}, encode(step));
   const Receipt receipt = registry.host().push_batch(batch.bytes(), by);
   if (receipt.refused != 0) {
     for (const auto& [in_run, in_level] : edits.created) registry.host().return_grant(in_level, 1);
-    return std::unexpected("nothing was kept, because one of the edits is refused now: " +
-                           std::string(name(receipt.refusal.code)));
+    return std::unexpected("nothing was kept, because the level refuses one of the edits now: " +
+                           std::string(name(receipt.refusal.code)) + ". Keep the others by their steps");
   }
+  if (history.version(by.user) == before)
+    return std::unexpected(std::string("the level is so already, so nothing was kept"));
   last_run.applied(edits);
   return KeepReport{.sequence = receipt.sequence,
                     .messages = edits.messages,

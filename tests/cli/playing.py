@@ -1,5 +1,5 @@
 """Levels and runs: play, stop, and what a crash leaves."""
-from shared import GAME, REFUSED, equal, game, holds
+from shared import GAME, REFUSED, USAGE, equal, game, holds
 
 
 def level(served):
@@ -30,11 +30,11 @@ def a_run_changes_nothing_in_the_level(folder):
 
 def a_run_is_on_once(folder):
     with game(folder):
-        equal(folder.error(REFUSED, "stop"), "no run is on")
+        equal(folder.error(REFUSED, "stop"), "no run is on: `muster play` begins one")
         folder.run("play")
-        equal(folder.error(REFUSED, "play"), "a run is on already")
+        equal(folder.error(REFUSED, "play"), "a run is on already: `muster stop` ends it")
         folder.run("stop")
-        equal(folder.error(REFUSED, "stop"), "no run is on")
+        equal(folder.error(REFUSED, "stop"), "no run is on: `muster play` begins one")
 
 
 def after_a_crash_the_run_or_the_level_comes_back_as_asked(folder):
@@ -61,7 +61,7 @@ def after_a_crash_the_run_or_the_level_comes_back_as_asked(folder):
 
 def edits_of_a_run_are_kept_by_field_entity_and_step(folder):
     with game(folder):
-        equal(folder.run("keep"), "the run has no edits\n")
+        equal(folder.run("keep"), "there is no run whose edits could be kept\n")
         folder.run("play")
         folder.run("set", "tower", "Health.value", "5")
         folder.run("set", "tower", "Unit.team", "blue")
@@ -81,4 +81,38 @@ def edits_of_a_run_are_kept_by_field_entity_and_step(folder):
         holds(folder.run("keep"), "create orc", "set game.Unit.team of tower")
         holds(folder.run("keep", "--all"), "kept: ")
         assert folder.json("show", "tower")["components"]["game.Unit"]["team"] != team
-        holds(folder.error(REFUSED, "keep", "gate"), "the last run has no such edits")
+        holds(folder.error(REFUSED, "keep", "gate"), "the run has no edits of 'gate'")
+        holds(folder.error(REFUSED, "keep", "--all"), "the level is so already, so nothing was kept")
+        holds(folder.error(USAGE, "keep", "tower", "--all"), "give either an entity, or --step, or --all")
+
+
+def what_is_undone_and_redone_in_a_run_can_be_kept(folder):
+    with game(folder):
+        folder.run("play")
+        folder.run("set", "tower", "Health.value", "5")
+        step = folder.json("keep")["edits"][0]["step"]
+        folder.run("undo")
+        equal(folder.json("keep")["edits"], [])
+        holds(folder.error(REFUSED, "keep", "tower"), "the run has no such edits")
+        folder.run("redo")
+        equal([each["step"] for each in folder.json("keep")["edits"]], [step])
+        folder.run("keep", "--all")
+        folder.run("stop")
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], 5)
+
+
+def after_a_run_names_are_those_of_the_run(folder):
+    with game(folder):
+        folder.run("play")
+        folder.run("spawn", "/dragon", "Health.value=7")
+        dragon = folder.json("show", "dragon")["id"]
+        folder.run("set", "dragon", "Health.value", "67")
+        folder.run("stop")
+        folder.run("spawn", "/sheep", "Health.value=1")
+        equal(folder.json("show", "sheep")["id"], dragon)
+        equal([each["what"] for each in folder.json("keep")["edits"]],
+              ["set game.Health.value of dragon", "create dragon"])
+        holds(folder.error(REFUSED, "keep", "sheep"), "the run has no edits of 'sheep'")
+        folder.run("keep", "dragon")
+        equal(folder.json("show", "dragon")["components"]["game.Health"]["value"], 67)
+        equal(folder.json("show", "sheep")["components"]["game.Health"]["value"], 1)

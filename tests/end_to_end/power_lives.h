@@ -144,16 +144,13 @@ class PowerLives {
     return {.state = world.registry().hash(), .history = hash64(steps), .playing = world.run().has_value()};
   }
   void note(World& world) { hashes_[{world.registry().sequence(), acts_}] = noted(world); }
-  /// Hash of all rows but for the sequence and the next chunk's uid, which go on when a run ends.
+  /// Hash of all rows but for the sequence, which goes on when a run ends.
   static std::uint64_t content(World& world) {
     struct Rows final : StateSink {
       bool has(const StateKey&, std::uint64_t) override { return false; }
       void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
         std::string row(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        if (key.section == StateSection::registry) {
-          row.replace(offsetof(RegistryRow, sequence), 8, 8, '\0');
-          row.replace(offsetof(RegistryRow, next_chunk_uid), 8, 8, '\0');
-        }
+        if (key.section == StateSection::registry) row.replace(offsetof(RegistryRow, sequence), 8, 8, '\0');
         sum += hash64(row + std::to_string(key.key) + "," + std::to_string(key.column));
       }
       std::uint64_t sum = 0;

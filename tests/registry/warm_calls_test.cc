@@ -234,7 +234,7 @@ const Call calls[] = {
     {"RegistryHost::remove_runtime_types(const std::function<bool(const RuntimeOps&)>& whose)", nothing, [](World& w) { w.r.host().remove_runtime_types([](const RuntimeOps&) { return false; }); }},
     {"RegistryHost::remove_runtime_type<RuntimeType T>()", nothing, [](World& w) { w.r.host().remove_runtime_type<Sound>(); }},
     {"RegistryHost::set_waiting_managers(ManagerStates states)", nothing, [](World& w) { w.r.host().set_waiting_managers({}); }},
-    {"RegistryHost::expect_cut(const CascadeCut& cut)", "stores the cut", [](World& w) { w.r.host().expect_cut({}); }},
+    {"RegistryHost::expect_cut(const CascadeCut& cut)", nothing, [](World& w) { w.r.host().expect_cut({}); }},
     {"RegistryHost::begin_turn()", nothing, [](World& w) { w.r.host().begin_turn(); }},
     {"RegistryHost::set_bounds(const CascadeBounds& bounds)", nothing, [](World& w) { w.r.host().set_bounds(w.r.host().bounds()); }},
     {"RegistryHost::raise_sequence(std::uint64_t sequence)", nothing, [](World& w) { w.r.host().raise_sequence(0); }},

@@ -16,7 +16,7 @@ using namespace muster;
 namespace {
 
 std::vector<std::byte> compiled(const ::test::Folder& folder, const std::string& name) {
-  const ::test::Said said = ::test::run_schemac(folder, name + ".fbs -o made.h --bfbs made.bfbs");
+  const ::test::Said said = ::test::run_schemac(folder, name + ".fbs --in-tree -o made.h --bfbs made.bfbs");
   INFO(said.errors);
   REQUIRE(said.code == 0);
   const std::string bytes = ::test::read_file(folder / "made.bfbs");

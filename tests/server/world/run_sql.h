@@ -12,6 +12,7 @@ namespace muster::test {
 inline std::string run_sql(const std::string& path, const std::string& sql) {
   sqlite3* connection = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
+  sqlite3_busy_timeout(connection, 10'000);
   std::string text;
   char* error = nullptr;
   sqlite3_exec(

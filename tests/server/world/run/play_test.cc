@@ -48,15 +48,13 @@ struct FailingDisk {
   FaultyDisk disk{"faulty-playing"};
 };
 
-/// All rows of a state except for the sequence and the next chunk's uid, which go on.
+/// All rows of a state except for the sequence, which goes on.
 struct Rows final : StateSink {
   bool has(const StateKey&, std::uint64_t) override { return false; }
   void row(const StateKey& key, std::uint64_t, std::span<const std::byte> bytes) override {
     std::string& row = rows[key];
     row.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    if (key.section != StateSection::registry) return;
-    std::memset(row.data() + offsetof(RegistryRow, sequence), 0, 8);
-    std::memset(row.data() + offsetof(RegistryRow, next_chunk_uid), 0, 8);
+    if (key.section == StateSection::registry) std::memset(row.data() + offsetof(RegistryRow, sequence), 0, 8);
   }
   std::map<StateKey, std::string> rows;
 };
