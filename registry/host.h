@@ -98,8 +98,8 @@ class RegistryReader {
   /// Creates an empty state for this registry, with the cascade limits from its options.
   RegistryState make_state() const;
   /// Returns how many times the state has been replaced, by a load or by swap_state(). Code that
-  /// keeps numbers of archetypes, uids of chunks, or positions of texts must forget them if the count
-  /// has changed.
+  /// keeps numbers of archetypes, uids of chunks, or positions of texts must forget them if the
+  /// count has changed.
   std::uint64_t swaps() const noexcept;
 
  private:

@@ -137,6 +137,9 @@ class EditHistory::Impl final : private InputSink {
   bool look_for_parked_ = true;      // true if ids may be parked for steps that are not known
   std::set<std::uint64_t> changed_;  // numbers of steps, for take_changes()
 
+  // Steps of the last run, for take_changes()
+  std::map<std::uint64_t, std::vector<std::byte>> also_;
+
   bool of_run_ = false;
   // In a run: the input that is being delivered, and the one of open_.
   std::vector<history::SentInput> sent_;
@@ -244,7 +247,7 @@ void EditHistory::Impl::close() {
     Stacks& of = users_[step.user];
     auto& from = ended.act == StepAct::undo ? of.undo : of.redo;
     if (of_run_ && !from.empty() && from.back()->number >= ended.of) {
-      // What is redone can be kept again.
+      // A redone edit can be kept, as it could before it was undone.
       const auto taken = std::ranges::find(from, ended.of, &HistoryStepData::number);
       if (taken != from.end()) {
         step.inputs = std::move((*taken)->inputs);
@@ -454,7 +457,7 @@ void EditHistory::begin_run() {
   impl_->begin_run();
   // The ids that only the level's steps can revive stay parked.
   impl_->look_for_parked_ = false;
-  // Whoever compares versions must see that the stacks are other ones.
+  // The versions differ from those that followers have seen.
   for (const auto& [user, of] : level_->users_) impl_->users_[user].version = of.version + 1;
 }
 
@@ -553,7 +556,12 @@ std::vector<EditHistory::Saved> EditHistory::take_changes() {
                                : mark != impl_->marks_.end() ? encode(mark->second)
                                                              : std::vector<std::byte>{}});
   }
+  for (auto& [number, bytes] : std::exchange(impl_->also_, {})) changes.push_back({number, std::move(bytes)});
   return changes;
+}
+
+void EditHistory::also_save(std::vector<Saved> steps) {
+  for (Saved& step : steps) impl_->also_.insert_or_assign(step.number, std::move(step.bytes));
 }
 
 std::vector<EditHistory::Saved> EditHistory::all() const {
@@ -567,7 +575,11 @@ std::vector<EditHistory::Saved> EditHistory::all() const {
 }
 
 void EditHistory::put_back(std::vector<Saved> changes) {
-  for (const Saved& change : changes) impl_->changed_.insert(change.number);
+  for (Saved& change : changes)
+    if (impl_->steps_.contains(change.number) || impl_->marks_.contains(change.number) || change.bytes.empty())
+      impl_->changed_.insert(change.number);
+    else
+      impl_->also_.emplace(change.number, std::move(change.bytes));
 }
 
 std::expected<void, std::string> EditHistory::load(std::span<const Saved> steps) {

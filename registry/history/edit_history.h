@@ -128,6 +128,8 @@ class EditHistory final : public EditLog {
   std::vector<Saved> take_changes();
   /// Puts the result of take_changes() back, because it could not be written.
   void put_back(std::vector<Saved> changes);
+  /// Adds steps of the last run to the next result of take_changes().
+  void also_save(std::vector<Saved> steps);
   /// Returns all steps, without any effect on take_changes().
   std::vector<Saved> all() const;
   /// Replaces the history with saved steps, in ascending order of their numbers. Returns a sentence

@@ -116,13 +116,73 @@ void each_reference(const TypeTable& types, Message& message, E&& entity, T&& te
   each_within(component->text_offsets, *place, sizeof(Text), [&](std::uint32_t at) { text(value + at); });
 }
 
+/// Turns a SetFieldIf into a SetField, because the value was as expected when the edit was made.
+void as_set_field(Message& message) {
+  static_assert(offsetof(SetFieldIf, set) == 0);
+  if (message.type != TypeTraits<SetFieldIf>::id) return;
+  message.type = TypeTraits<SetField>::id;
+  message.payload.resize(sizeof(SetField));
+}
+
+/// A selection in which places and steps are found quickly.
+class Selected {
+ public:
+  Selected() = default;
+  explicit Selected(const KeepSelection& selection) { add(selection); }
+  void add(const KeepSelection& selection) {
+    all_ = all_ || selection.all;
+    steps_.insert(selection.steps.begin(), selection.steps.end());
+    for (const KeepPlace& place : selection.places) {
+      if (place.component == 0) {
+        if (wanted_.insert(place.entity.bits()).second) whole_.push_back(place.entity);
+        continue;
+      }
+      std::vector<KeepPlace>& of = parts_[place.entity.bits()];
+      const auto same = [&](const KeepPlace& each) {
+        return each.component == place.component && each.field == place.field;
+      };
+      if (std::ranges::none_of(of, same)) of.push_back(place);
+    }
+  }
+  bool has_step(const history::Step& step) const { return all_ || steps_.contains(step.run_number()); }
+  /// Returns the entities that are selected as a whole.
+  std::span<const Entity> whole() const { return whole_; }
+  /// Returns the components and fields of the entity that are selected.
+  std::span<const KeepPlace> parts_of(Entity e) const {
+    const auto at = parts_.find(e.bits());
+    return at == parts_.end() ? std::span<const KeepPlace>() : at->second;
+  }
+  /// Returns true if the selection contains at least a part of the step.
+  bool has_part_of(const history::Step& step, const TypeTable& types) const {
+    if (has_step(step)) return true;
+    return std::ranges::any_of(step.parts, [&](const Part& part) {
+      if (wanted_.contains(part.entity.bits())) return true;
+      return std::ranges::any_of(parts_of(part.entity), [&](const KeepPlace& place) {
+        if (part.component != place.component) return false;
+        if (place.field == 0) return true;
+        const TypeDescriptor* const type = types.find(part.component);
+        const FieldPlace* const field = type ? types.place(*type, place.field) : nullptr;
+        return field && part.offset >= field->offset && part.offset < field->offset + field->size;
+      });
+    });
+  }
+
+ private:
+  bool all_ = false;
+  std::unordered_set<std::uint64_t> steps_, wanted_;
+  std::vector<Entity> whole_;
+  std::unordered_map<std::uint64_t, std::vector<KeepPlace>> parts_;
+};
+
 class Keeping {
  public:
-  Keeping(EntityRegistry& level, std::span<const history::Step* const> run, const KeepSelection& selection,
-          std::span<const std::pair<Entity, Entity>> known)
-      : level_(level), types_(level.types()), now_(level), selection_(selection) {
-    for (const auto& [in_run, in_level] : known)
-      if (now_.alive(in_level)) ids_[in_run.bits()] = in_level;
+  Keeping(EntityRegistry& level, std::span<const history::Step* const> run, const KeepSelection& selection)
+      : level_(level), types_(level.types()), now_(level), selected_(selection) {
+    for (const history::Step* step : run) {
+      for (const auto& [in_run, in_level] : step->kept_as)
+        if (now_.alive(in_level)) ids_[in_run.bits()] = in_level;
+      for (const Entity e : step->strangers) strangers_.insert(e.bits());
+    }
     std::vector<const history::Step*> steps(run.begin(), run.end());
     // Inputs of several steps may alternate.
     std::map<std::uint64_t, std::pair<const history::Step*, const SentInput*>> inputs;
@@ -130,8 +190,7 @@ class Keeping {
       for (const SentInput& input : step->inputs) inputs[input.sequence] = {step, &input};
     for (const auto& [sequence, of] : inputs) {
       const auto& [step, input] = of;
-      const bool whole =
-          selection.all || std::ranges::find(selection.steps, step->run_number()) != selection.steps.end();
+      const bool whole = selected_.has_step(*step);
       for_each_batch(input->bytes, [&](BatchView batch) {
         each_message(batch, [&](Message message) { add(std::move(message), whole); });
       });
@@ -140,8 +199,7 @@ class Keeping {
   }
 
   KeptEdits keep(std::uint64_t session) {
-    for (const KeepPlace& place : selection_.places)
-      if (place.component == 0) want(place.entity);
+    for (const Entity e : selected_.whole()) want(e);
     // The ancestors that edits have made come along, and so does what edits put below.
     for (bool again = true; again;) {
       again = false;
@@ -174,16 +232,11 @@ class Keeping {
   static Entity parent_of(const Message& message) {
     if (message.type == TypeTraits<Create>::id) return read<Create>(message.payload).parent;
     if (message.type == TypeTraits<Spawn>::id) return read<Spawn>(message.payload).parent;
+    if (message.type == TypeTraits<Reparent>::id) return read<Reparent>(message.payload).parent;
     return {};
   }
   void add(Message message, bool whole) {
-    if (message.type == TypeTraits<SetFieldIf>::id) {
-      // The value was as expected when the edit was made.
-      const auto set = read<SetFieldIf>(message.payload).set;
-      message.type = TypeTraits<SetField>::id;
-      message.payload.resize(sizeof set);
-      std::memcpy(message.payload.data(), &set, sizeof set);
-    }
+    as_set_field(message);
     Item item{.message = std::move(message), .kept = whole, .creates = {}};
     const TypeId type = item.message.type;
     if (type == TypeTraits<Create>::id || type == TypeTraits<Spawn>::id || type == TypeTraits<MergeTemplate>::id)
@@ -222,17 +275,8 @@ class Keeping {
   /// Returns the entity's id in the level, or nil.
   Entity id(Entity e) const {
     if (const auto at = ids_.find(e.bits()); at != ids_.end()) return at->second;
-    if (created_.contains(e.bits())) return {};
+    if (created_.contains(e.bits()) || strangers_.contains(e.bits())) return {};
     return now_.alive(e) ? e : Entity{};
-  }
-
-  /// Returns the parts of the selection that concern the entity, except for those of the whole
-  /// entity.
-  std::vector<KeepPlace> places_of(Entity e) const {
-    std::vector<KeepPlace> places;
-    for (const KeepPlace& place : selection_.places)
-      if (place.entity == e && place.component != 0) places.push_back(place);
-    return places;
   }
 
   void emit(Item& item) {
@@ -240,7 +284,7 @@ class Keeping {
     if (item.is_there) return;
     if (item.kept || (item.creates.empty() && any_wanted(message))) return put(message);
     if (message.targets.size() != 1 || message.shared) return;
-    for (const KeepPlace& place : places_of(message.targets.front())) emit_part(message, place);
+    for (const KeepPlace& place : selected_.parts_of(message.targets.front())) emit_part(message, place);
   }
 
   /// Emits the part of a message that concerns a component or a field.
@@ -303,6 +347,8 @@ class Keeping {
       if (!own) return skip(target, "the level does not have this entity, and the edit that made it is not kept");
       target = own;
     }
+    if (const Entity parent = parent_of(message); parent && !id(parent))
+      return skip(message.targets.front(), "the level does not have its new parent");
     each_reference(
         types_, message,
         [&](std::byte* at) {
@@ -339,7 +385,8 @@ class Keeping {
   EntityRegistry& level_;
   const TypeTable& types_;
   const RowsNow now_;
-  const KeepSelection& selection_;
+  const Selected selected_;
+  std::unordered_set<std::uint64_t> strangers_;
   std::vector<Item> items_;
   // By an entity's bits: the item that creates it
   std::unordered_map<std::uint64_t, std::size_t> created_;
@@ -355,8 +402,36 @@ class Keeping {
 }  // namespace
 
 KeptEdits kept_edits(EntityRegistry& level, std::span<const history::Step* const> run, const KeepSelection& selection,
-                     std::span<const std::pair<Entity, Entity>> known, std::uint64_t session) {
-  return Keeping(level, run, selection, known).keep(session);
+                     std::uint64_t session) {
+  return Keeping(level, run, selection).keep(session);
+}
+
+void find_strangers(const EntityRegistry& level, std::span<history::Step> run) {
+  std::unordered_set<std::uint64_t> made;  // by edits of the run
+  for (const bool looks_for_made : {true, false})
+    for (history::Step& step : run) {
+      std::unordered_set<std::uint64_t> found;
+      const auto note = [&](Entity e) {
+        if (e && !level.alive(e) && !made.contains(e.bits()) && found.insert(e.bits()).second)
+          step.strangers.push_back(e);
+      };
+      const auto look = [&](Message message) {
+        const bool makes = message.type == TypeTraits<Create>::id || message.type == TypeTraits<Spawn>::id ||
+                           message.type == TypeTraits<MergeTemplate>::id;
+        if (looks_for_made) {
+          if (makes)
+            for (const Entity e : message.targets) made.insert(e.bits());
+          return;
+        }
+        for (const Entity e : message.targets) note(e);
+        as_set_field(message);
+        each_reference(
+            level.types(), message, [&](std::byte* at) { note(read<Entity>({at, sizeof(Entity)})); },
+            [](std::byte*) {});
+      };
+      for (const SentInput& input : step.inputs)
+        for_each_batch(input.bytes, [&](BatchView batch) { each_message(batch, look); });
+    }
 }
 
 KeepSelection selection_of(const history::Step& mark) {
@@ -384,43 +459,24 @@ KeepEdits message_of(const KeepSelection& selection) {
   return keep;
 }
 
-namespace {
-
-/// Returns true if the selection contains at least a part of the step.
-bool selects(const KeepSelection& selection, const history::Step& step, const TypeTable& types) {
-  if (selection.all || std::ranges::find(selection.steps, step.run_number()) != selection.steps.end()) return true;
-  return std::ranges::any_of(selection.places, [&](const KeepPlace& place) {
-    return std::ranges::any_of(step.parts, [&](const Part& part) {
-      if (part.entity != place.entity) return false;
-      if (place.component == 0 || (part.component == place.component && place.field == 0)) return true;
-      if (part.component != place.component) return false;
-      const TypeDescriptor* const type = types.find(part.component);
-      const FieldPlace* const field = type ? types.place(*type, place.field) : nullptr;
-      return field && part.offset >= field->offset && part.offset < field->offset + field->size;
-    });
-  });
-}
-
-}  // namespace
-
 std::vector<RunEdit> listed(std::span<const history::Step* const> run, std::span<const history::Step* const> marks,
                             std::uint32_t offset, std::uint32_t limit, const TypeTable& types) {
-  std::vector<KeepSelection> selections;
-  for (const history::Step* mark : marks) selections.push_back(selection_of(*mark));
+  Selected marked;
+  for (const history::Step* mark : marks) marked.add(selection_of(*mark));
   std::vector<RunEdit> edits;
   for (std::size_t i = run.size() - std::min<std::size_t>(run.size(), offset); i-- > 0 && edits.size() < limit;) {
     const history::Step& step = *run[i];
     edits.push_back({.step = step.run_number(),
                      .user = step.user,
                      .what = step.label.empty() ? step.what : step.label,
-                     .marked = std::ranges::any_of(
-                         selections, [&](const KeepSelection& selection) { return selects(selection, step, types); })});
+                     .marked = marked.has_part_of(step, types)});
   }
   return edits;
 }
 
 bool selects(const KeepSelection& selection, std::span<const history::Step* const> run, const TypeTable& types) {
-  return std::ranges::any_of(run, [&](const history::Step* step) { return selects(selection, *step, types); });
+  const Selected selected(selection);
+  return std::ranges::any_of(run, [&](const history::Step* step) { return selected.has_part_of(*step, types); });
 }
 
 std::string find_named(KeepSelection& selection, std::span<const history::Step* const> run) {
@@ -457,10 +513,7 @@ std::vector<std::string> texts_of(const EntityRegistry& registry, std::span<cons
   std::vector<std::string> texts;
   for_each_batch(batches, [&](BatchView batch) {
     each_message(batch, [&](Message message) {
-      if (message.type == TypeTraits<SetFieldIf>::id) {
-        message.type = TypeTraits<SetField>::id;
-        message.payload.resize(sizeof(SetField));
-      }
+      as_set_field(message);
       each_reference(
           registry.types(), message, [](std::byte*) {},
           [&](std::byte* at) {

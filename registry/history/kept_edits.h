@@ -62,10 +62,13 @@ class RowsNow;
 /// must contain the level. Entities that the run made receive ids that are granted to `session`,
 /// and references to them follow. An entity is kept together with what edits put below it, and with
 /// those of its ancestors that edits have made. If the level lacks an entity, edits of that entity
-/// are skipped. `known` contains the ids of entities that were kept earlier; those that are alive
+/// are skipped. Step::kept_as contains the entities that were kept earlier; those that are alive
 /// are not created again.
 KeptEdits kept_edits(EntityRegistry& level, std::span<const Step* const> run, const KeepSelection& selection,
-                     std::span<const std::pair<Entity, Entity>> known, std::uint64_t session);
+                     std::uint64_t session);
+/// Sets Step::strangers of the steps. The registry must contain the level as it was when the run
+/// began.
+void find_strangers(const EntityRegistry& level, std::span<Step> run);
 
 /// Returns the selection of a step that consists of a KeepEdits, or an empty one.
 KeepSelection selection_of(const Step& mark);
@@ -75,8 +78,8 @@ std::vector<RunEdit> listed(std::span<const Step* const> run, std::span<const St
                             std::uint32_t limit, const TypeTable& types);
 /// Returns true if the selection contains at least a part of a step.
 bool selects(const KeepSelection& selection, std::span<const Step* const> run, const TypeTable& types);
-/// Replaces the names in a selection by the ids that the entities had in the run. Returns a sentence
-/// if a name has no entity or several.
+/// Replaces the names in a selection by the ids that the entities had in the run. Returns a
+/// sentence if a name has no entity or several.
 std::string find_named(KeepSelection& selection, std::span<const Step* const> run);
 /// Sets the members of a step of a run that describe it after the run.
 void describe_run_step(Step& step, const RowsNow& now);

@@ -104,9 +104,14 @@ struct Step {
   /// without parts is a KeepEdits.
   std::vector<SentInput> inputs;
   std::vector<std::string> texts;
+  /// Entities in `inputs` that the level did not have.
+  std::vector<Entity> strangers;
+  /// Entities that were kept: ids in the run and in the level.
+  std::vector<std::pair<Entity, Entity>> kept_as;
   std::string what;                                   ///< describes the step as it was in the run
   std::vector<std::pair<Entity, std::string>> names;  ///< paths of its entities in the run
-  std::uint64_t memory = 0;                           ///< result of measure() when it was put on a stack
+  /// Result of measure() when it was put on a stack.
+  std::uint64_t memory = 0;
 
   std::uint32_t active_parts() const noexcept;
   std::uint64_t measure() const noexcept;

@@ -1,6 +1,7 @@
 #include "registry/history/run_history.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "messages/judge/verifier.h"
@@ -30,7 +31,7 @@ struct RunHistory::Impl {
   EntityRegistry& registry;
   std::vector<history::Step> steps;
   std::vector<std::uint64_t> numbers;
-  std::vector<std::pair<Entity, Entity>> created;  // ids in the run and in the level
+  std::set<std::uint64_t> changed;  // numbers of steps
 };
 
 RunHistory::RunHistory(EntityRegistry& registry) : impl_(std::make_unique<Impl>(registry)) {}
@@ -39,7 +40,7 @@ RunHistory::~RunHistory() = default;
 void RunHistory::load(std::span<const EditHistory::Saved> saved) {
   impl_->steps.clear();
   impl_->numbers.clear();
-  impl_->created.clear();
+  impl_->changed.clear();
   for (const EditHistory::Saved& each : saved) {
     impl_->numbers.push_back(each.number);
     auto step = history::decode(each.number, each.bytes);
@@ -77,11 +78,29 @@ std::expected<KeptEdits, std::string> RunHistory::kept(KeepSelection selection, 
   if (!history::selects(selection, steps, impl_->registry.types()))
     return std::unexpected(steps.empty() ? "there is no run whose edits could be kept"
                                          : "the last run has no such edits");
-  return history::kept_edits(impl_->registry, impl_->of(false), selection, impl_->created, session);
+  return history::kept_edits(impl_->registry, impl_->of(false), selection, session);
 }
 
 void RunHistory::applied(const KeptEdits& edits) {
-  impl_->created.insert(impl_->created.end(), edits.created.begin(), edits.created.end());
+  // Any step may contain the ids; the first one does.
+  if (edits.created.empty() || impl_->steps.empty()) return;
+  history::Step& first = impl_->steps.front();
+  first.kept_as.insert(first.kept_as.end(), edits.created.begin(), edits.created.end());
+  impl_->changed.insert(first.number);
+}
+
+void RunHistory::ended() {
+  history::find_strangers(impl_->registry, impl_->steps);
+  for (const history::Step& step : impl_->steps)
+    if (!step.strangers.empty()) impl_->changed.insert(step.number);
+}
+
+std::vector<EditHistory::Saved> RunHistory::take_changes() {
+  std::vector<EditHistory::Saved> changes;
+  for (const history::Step& step : impl_->steps)
+    if (impl_->changed.contains(step.number)) changes.push_back({.number = step.number, .bytes = encode(step)});
+  impl_->changed.clear();
+  return changes;
 }
 
 }  // namespace muster

@@ -26,6 +26,11 @@ class RunHistory {
   /// Replaces the contents with steps that EditHistory::all() returned during the run. Steps that
   /// cannot be read, or whose messages do not suit the registry's types, are left out.
   void load(std::span<const EditHistory::Saved> steps);
+  /// Must be called when the run has ended and nothing has changed the level yet. Finds out which
+  /// entities the level has.
+  void ended();
+  /// Returns the steps that ended() and applied() have changed since the previous call.
+  std::vector<EditHistory::Saved> take_changes();
   /// Returns the numbers of all steps and marks, including those that were left out, in ascending
   /// order.
   std::span<const std::uint64_t> numbers() const noexcept;

@@ -1,7 +1,8 @@
 // Steps as bytes:
 //
 //   step      | format 4 | redo 1 | sequence 8 | user 8 | session 8 | gesture 8 | label |
-//             | parts 4 | part ... | (inputs 4 | input ... | texts | what | names 4 | name ...)   in format 2
+//             | parts 4 | part ... | (inputs 4 | input ... | texts | what | names 4 | name ...
+//             | strangers 4 | entity 8 ... | kept 4 | two entities ...)   in format 2
 //   input     | sequence 8 | its bytes |
 //   name      | entity 8 | path |
 //   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 |
@@ -266,6 +267,13 @@ std::vector<std::byte> encode(const Step& step) {
     to.put(entity);
     to.put_text(path);
   }
+  to.put(static_cast<std::uint32_t>(step.strangers.size()));
+  for (const Entity e : step.strangers) to.put(e);
+  to.put(static_cast<std::uint32_t>(step.kept_as.size()));
+  for (const auto& [in_run, in_level] : step.kept_as) {
+    to.put(in_run);
+    to.put(in_level);
+  }
   return to.take();
 }
 
@@ -300,6 +308,13 @@ std::expected<Step, std::string> decode(std::uint64_t number, std::span<const st
     for (auto& [entity, path] : step.names) {
       entity = from.take<Entity>();
       path = from.take_text();
+    }
+    step.strangers.resize(from.take_count(sizeof(Entity)));
+    for (Entity& e : step.strangers) e = from.take<Entity>();
+    step.kept_as.resize(from.take_count(2 * sizeof(Entity)));
+    for (auto& [in_run, in_level] : step.kept_as) {
+      in_run = from.take<Entity>();
+      in_level = from.take<Entity>();
     }
   }
   if (!from.failed() && step.parts.empty() && step.inputs.empty()) from.fail("has no parts");

@@ -81,8 +81,8 @@ class Looks {
   // The numbers of kinds, by their components. After the registry's state has been replaced, an
   // archetype may have another number.
   std::map<std::vector<TypeId>, std::uint32_t> kind_numbers_;
-  /// Returns the uid under which watches know a chunk. Another state of the registry may have another
-  /// chunk with the same uid.
+  /// Returns the uid under which watches know a chunk. Another state of the registry may have
+  /// another chunk with the same uid.
   std::uint64_t uid_of(const Chunk& chunk) const noexcept { return chunk.uid ^ (swaps_ << 40); }
   std::uint64_t swaps_ = 0;                // swaps() at the time of the previous Look
   std::vector<std::uint64_t> texts_told_;  // reported texts

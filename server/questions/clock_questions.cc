@@ -60,6 +60,7 @@ void ClockQuestions::set(const Asked& asked, const session::SetClock& what) {
     told.field = fault.field;
     asked.fault(told);
   };
+  if (asked.sources && asked.epoch != asked.of().desk.epoch()) return asked.fault(epoch_over_fault());
   if (!world_.pace()) return refuse({"", "no_clock", "this server's clock cannot be set"});
   Pace pace = this->pace();
   if (what.speed != same_speed) pace.speed = what.speed;

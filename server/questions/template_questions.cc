@@ -135,6 +135,8 @@ class ReadingTemplates final : public SeldomWork {
 }  // namespace
 
 std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::ReadTemplates& what) {
+  if (asked.epoch != asked.of().desk.epoch())
+    return seldom_once(asked, asked.of().seldom, [asked] { asked.fault(epoch_over_fault()); });
   return std::make_unique<ReadingTemplates>(asked, what);
 }
 

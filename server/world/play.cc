@@ -57,6 +57,7 @@ std::expected<void, WorldError> World::Impl::return_to_level() {
     registry.host().raise_sequence(sequence);
     return {};
   }
+  saver.drain();
   return file.load_level([&](StateSource& source) -> std::expected<void, StateError> {
     auto read = registry.host().restore(source);
     if (!read) return std::unexpected(std::move(read.error()));
@@ -78,6 +79,7 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
   Saver::LevelChange change{.act = LevelAct::drop, .run_steps = run_steps, .also = history.take_changes()};
   history.end_run();
   last_run.load(edits);
+  last_run.ended();
   registry.host().set_edit_log(&history);
   if (!stands.empty()) {
     // The input before which the run stood is gone with the run.
@@ -92,6 +94,7 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
     if (!done) done = KeepReport{.skipped = {"what user " + std::to_string(each.by.user) + " marked: " + done.error()}};
     kept.push_back(std::move(*done));
   }
+  history.also_save(last_run.take_changes());
   mark.end(registry.sequence(), tick);
   (void)pacer.set({.speed = level_pace.speed, .paused = level_pace.paused}, Clock::now());
   saver.drop_level(std::move(change), [this](const Saver::Report& report) {
@@ -132,6 +135,7 @@ std::expected<KeepReport, std::string> World::Impl::apply_kept(const KeepSelecti
   if (history.version(by.user) == before)
     return std::unexpected(std::string("the level is so already, so nothing was kept"));
   last_run.applied(edits);
+  history.also_save(last_run.take_changes());
   return KeepReport{.sequence = receipt.sequence,
                     .messages = edits.messages,
                     .created = static_cast<std::uint32_t>(edits.created.size()),

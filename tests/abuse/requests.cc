@@ -268,7 +268,9 @@ void Requests::kick(BatchBuilder& out, Belongings&) {
   session::append(out, ask);
 }
 void Requests::remove_of(BatchBuilder& out, Belongings&) {
-  session::append(out, session::RemoveOf{.user = random_.below(5), .dry = random_.percent(80) ? 1u : 0u});
+  // User 0 is the honest one.
+  const std::uint64_t user = random_.below(5);
+  session::append(out, session::RemoveOf{.user = user, .dry = user == 0 || random_.percent(80) ? 1u : 0u});
 }
 void Requests::add_schema(BatchBuilder& out, Belongings&) {
   // Such as it knows, or parts of them.

@@ -14,15 +14,12 @@ constexpr const char* reading_level = "reading the level";
 
 }  // namespace
 
-std::expected<void, WorldError> WorldFile::load_level(const Read& read) const {
-  auto opened = Database::open(path_, false, options_.vfs, shown_);
-  if (!opened) return std::unexpected(std::move(opened.error()));
-  opened->merge_at_end(false);
-  if (auto begun = opened->run("BEGIN", reading_level); !begun) return begun;
-  const Transaction transaction(*opened);
+std::expected<void, WorldError> WorldFile::load_level(const Read& read) {
+  if (auto begun = database_->run("BEGIN", reading_level); !begun) return begun;
+  const Transaction transaction(*database_);
   const FileMeta meta = meta_.of_level();
   KeptRows rows;
-  FileSource source(*opened, meta, rows, shown_);
+  FileSource source(*database_, meta, rows, shown_);
   const std::expected<void, StateError> taken = read(source);
   if (auto whole = source.finish(); !whole) return whole;
   if (!taken)

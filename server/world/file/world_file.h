@@ -140,7 +140,7 @@ class WorldFile {
 
   /// Passes the rows of the level (FileMeta::level), which must exist, to `read`, and checks them
   /// as load() does. Changes nothing.
-  [[nodiscard]] std::expected<void, WorldError> load_level(const Read& read) const;
+  [[nodiscard]] std::expected<void, WorldError> load_level(const Read& read);
 
   /// Verifies the steps of the history, and passes them to `take` in ascending order of their
   /// numbers. Must be called after load().

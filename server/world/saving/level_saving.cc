@@ -26,6 +26,11 @@ void Saver::settle() {
   put_all();
 }
 
+void Saver::drain() {
+  queue_.drain();
+  end_merge();
+}
+
 void Saver::add_change(CheckpointStamp& stamp, std::vector<EditHistory::Saved>& steps) const {
   stamp.level = change_.act;
   stamp.run_steps = change_.run_steps;

@@ -114,6 +114,8 @@ class Saver {
   /// Finishes a running save, and queues all recorded inputs. Must be called before the registry's
   /// state is replaced.
   void settle();
+  /// Waits until everything in the queue has been written. The caller may then use the file.
+  void drain();
   /// Drops the records of inputs until the next save.
   void pause_recording() noexcept {
     if (recorder_) recorder_->pause();

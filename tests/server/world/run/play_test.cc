@@ -485,4 +485,59 @@ TEST_CASE("the edits of the last run can be kept after a restart, and marks surv
   CHECK(e.world.run_edits(0, 10).empty());
 }
 
+TEST_CASE("an edit of an entity that the level never had is not kept by another entity with its id") {
+  const Directory directory;
+  Editing e(directory / "w.muster");
+  REQUIRE(e.world.play());
+  // The host makes an entity, as a handler would, and a session edits it.
+  const Entity ghost = e.world.registry().create("ghost", game::Health{.value = 1}).or_stop();
+  e.health(ghost, 12);
+  REQUIRE(e.world.stop_playing());
+  const Entity house = e.world.registry().create("house", game::Health{.value = 99}).or_stop();
+  REQUIRE(house == ghost);
+  const auto kept = e.world.keep({.all = true}, e.by(1));
+  CHECK(!kept);
+  CHECK(e.value("/house") == 99);
+}
+
+TEST_CASE("entities that were kept are not made again, also after a restart") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  {
+    Editing e(path);
+    REQUIRE(e.world.play());
+    const Entity tower = e.create({}, "");
+    e.health(tower, 7);
+    REQUIRE(e.world.stop_playing());
+    const auto edits = e.world.run_edits(0, 10);
+    REQUIRE(edits.size() == 2);
+    REQUIRE(e.world.keep({.steps = {edits[1].step}}, e.by(1)));  // the creation
+    e.world.save();
+  }
+  Editing e(path);
+  const auto count = e.world.registry().entity_count();
+  const auto edits = e.world.run_edits(0, 10);
+  REQUIRE(edits.size() == 2);
+  CHECK(!e.world.keep({.steps = {edits[1].step}}, e.by(1)));
+  CHECK(e.world.registry().entity_count() == count);
+  const auto kept = e.world.keep({.steps = {edits[0].step}}, e.by(1));
+  REQUIRE(kept);
+  CHECK(kept->messages == 1);
+}
+
+TEST_CASE("a move below an entity that is not kept is not kept either") {
+  const Directory directory;
+  Editing e(directory / "w.muster");
+  REQUIRE(e.world.play());
+  const Entity tower = e.create({}, "tower");
+  BatchBuilder batch;
+  batch.append(e.at("/a/child"), Reparent{.parent = tower});
+  e.push(batch);
+  const Entity child = e.at("/tower/child");
+  REQUIRE(e.world.stop_playing());
+  const auto kept = e.world.keep({.places = {{.entity = child}}}, e.by(1));
+  CHECK(!kept);
+  CHECK(e.at("/a/child"));
+}
+
 }  // namespace muster::play_test
