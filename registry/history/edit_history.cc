@@ -20,30 +20,6 @@
 
 namespace muster {
 
-namespace {
-
-/// Returns true if a run keeps inputs with messages of this type.
-bool is_kept(TypeId type) noexcept {
-  switch (type) {
-    case TypeTraits<Create>::id:
-    case TypeTraits<Spawn>::id:
-    case TypeTraits<MergeTemplate>::id:
-    case TypeTraits<Destroy>::id:
-    case TypeTraits<Set>::id:
-    case TypeTraits<Remove>::id:
-    case TypeTraits<SetField>::id:
-    case TypeTraits<SetFieldIf>::id:
-    case TypeTraits<Reparent>::id:
-    case TypeTraits<Rename>::id:
-    case TypeTraits<DefineTemplate>::id:
-    case TypeTraits<Step>::id:
-    case TypeTraits<KeepEdits>::id: return true;
-    default: return false;
-  }
-}
-
-}  // namespace
-
 using history::Inverse;
 using history::Part;
 using HistoryStepData = history::Step;
@@ -154,9 +130,11 @@ class EditHistory::Impl final : private InputSink {
 void EditHistory::Impl::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
   // A step is closed when the next one begins.
   std::erase_if(sent_, [&](const auto& input) { return !open_.exists || input.sequence != open_.step.sequence; });
-  if (batch.empty() || !is_kept(BatchView(batch).type())) return;
+  if (batch.empty()) return;
+  const TypeId type = BatchView(batch).type();
+  if (!history::is_edit(type) && type != TypeTraits<muster::Step>::id && type != TypeTraits<KeepEdits>::id) return;
   history::SentInput sent{.sequence = envelope.sequence, .bytes = {batch.begin(), batch.end()}};
-  if (BatchView(batch).type() != TypeTraits<KeepEdits>::id) return sent_.push_back(std::move(sent));
+  if (type != TypeTraits<KeepEdits>::id) return sent_.push_back(std::move(sent));
   HistoryStepData mark;
   mark.number = mark.sequence = envelope.sequence;
   mark.user = envelope.user;

@@ -26,23 +26,6 @@ struct Message {
   std::vector<std::byte> table = {};
 };
 
-bool is_edit(TypeId type) noexcept {
-  switch (type) {
-    case TypeTraits<Create>::id:
-    case TypeTraits<Spawn>::id:
-    case TypeTraits<MergeTemplate>::id:
-    case TypeTraits<Destroy>::id:
-    case TypeTraits<Set>::id:
-    case TypeTraits<Remove>::id:
-    case TypeTraits<SetField>::id:
-    case TypeTraits<SetFieldIf>::id:
-    case TypeTraits<Reparent>::id:
-    case TypeTraits<Rename>::id:
-    case TypeTraits<DefineTemplate>::id: return true;
-    default: return false;
-  }
-}
-
 /// Calls f(Message) for each edit of a batch, which may be a Step.
 template <class F>
 void each_message(BatchView batch, F&& f) {
@@ -400,6 +383,23 @@ class Keeping {
 };
 
 }  // namespace
+
+bool is_edit(TypeId type) noexcept {
+  switch (type) {
+    case TypeTraits<Create>::id:
+    case TypeTraits<Spawn>::id:
+    case TypeTraits<MergeTemplate>::id:
+    case TypeTraits<Destroy>::id:
+    case TypeTraits<Set>::id:
+    case TypeTraits<Remove>::id:
+    case TypeTraits<SetField>::id:
+    case TypeTraits<SetFieldIf>::id:
+    case TypeTraits<Reparent>::id:
+    case TypeTraits<Rename>::id:
+    case TypeTraits<DefineTemplate>::id: return true;
+    default: return false;
+  }
+}
 
 KeptEdits kept_edits(EntityRegistry& level, std::span<const history::Step* const> run, const KeepSelection& selection,
                      std::uint64_t session) {

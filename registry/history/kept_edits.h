@@ -70,6 +70,8 @@ KeptEdits kept_edits(EntityRegistry& level, std::span<const Step* const> run, co
 /// began.
 void find_strangers(const EntityRegistry& level, std::span<Step> run);
 
+/// Returns true for the messages that docs/undo.md calls edits, except for Step.
+bool is_edit(TypeId type) noexcept;
 /// Returns the selection of a step that consists of a KeepEdits, or an empty one.
 KeepSelection selection_of(const Step& mark);
 KeepEdits message_of(const KeepSelection& selection);
