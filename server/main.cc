@@ -315,6 +315,7 @@ struct Served {
 int complain(const Failure& failure) { return complain(failure.code, failure.text); }
 
 int serve(const Arguments& arguments, const LogQueue& log) {
+  handle_faults();
   raise_descriptor_limit();
   const auto limits = limits_of(arguments.limits);
   if (!limits) return complain(exit_usage, limits.error());

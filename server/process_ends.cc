@@ -51,6 +51,9 @@ void handle_signals(void (*stop)(int)) {
     if (signal == SIGHUP && ::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     act_on(signal, stop, static_cast<int>(SA_RESETHAND));
   }
+}
+
+void handle_faults() {
   act_on(SIGPIPE, SIG_IGN, 0);
   act_on(SIGXFSZ, SIG_IGN, 0);
   act_on(SIGBUS, on_bus_error, static_cast<int>(SA_RESETHAND));

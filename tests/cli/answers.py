@@ -44,7 +44,7 @@ def info_says_what_ticks_take_and_how_much_memory_there_is(folder):
         equal(world.run("info", "--hash"), "\n".join(lines + ["hash          0000000000000abc"]) + "\n")
         equal(world.question("GetInfo", 1), {"hash": 1})
         whole = {"world": "a.muster", "server": "muster-server 9", "entities": 3, "types": 4, "sequence": 5, "clock_ns": 61 * SECOND, "hz": 0.5,
-                 "sessions": 6, "watches": 7, "uptime_ns": 3600 * SECOND, "processor_ns": 8, "memory_bytes": (9 << 20) + 1048575,
+                 "sessions": 6, "watches": 7, "playing": False, "uptime_ns": 3600 * SECOND, "processor_ns": 8, "memory_bytes": (9 << 20) + 1048575,
                  "tick_ns_half": 1_234_567, "tick_ns_most": 4_567_899, "tick_ns_max": 4_567_899, "plugins": ["p: one", "q\x1b: two"],
                  "durable_sequence": 4, "saved_sequence": 3, "durability": "each_flush", "autosave_ns": 2 * SECOND, "error": "", "save_error": ""}
         equal(world.json("info"), whole)
