@@ -15,12 +15,6 @@ namespace {
 
 std::string name_of_file(std::string_view file) { return std::string(file.substr(file.rfind('/') + 1)); }
 
-std::string stem_of(std::string_view file) {
-  std::string name = name_of_file(file);
-  if (name.ends_with(".fbs")) name.resize(name.size() - 4);
-  return name;
-}
-
 class Search {
  public:
   explicit Search(const ClashInput& input) : input_(input) {

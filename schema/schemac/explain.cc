@@ -1,4 +1,5 @@
 #include "schema/schemac/explain.h"
+#include "schema/schemac/names.h"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +18,6 @@
 
 namespace muster::schemac {
 namespace {
-
-constexpr std::size_t files_max = 1000;
 
 /// Returns flatc's name for a type that is known under a different name elsewhere, or an empty
 /// string if there is none.
@@ -87,7 +86,7 @@ class Reader {
   /// empty string if there is no mistake.
   std::string read(const std::string& path) {
     std::error_code error;
-    if (was_read_.size() >= files_max ||
+    if (was_read_.size() >= schema_files_max ||
         !was_read_.insert(std::filesystem::weakly_canonical(path, error).string()).second)
       return {};
     const auto bytes = read_file(path);

@@ -233,4 +233,10 @@ std::string doc_comment(std::string_view text, std::string_view indent) {
   return out;
 }
 
+std::string stem_of(std::string_view file) {
+  file = file.substr(file.rfind('/') + 1);
+  if (file.ends_with(".fbs")) file.remove_suffix(4);
+  return std::string(file);
+}
+
 }  // namespace muster::schemac

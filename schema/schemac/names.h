@@ -1,6 +1,7 @@
 // Converts the names and values of a schema to C++.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,5 +52,12 @@ std::string byte_literal(std::span<const std::byte> bytes, std::string_view inde
 
 /// Returns `text` as a documentation comment, each line preceded by `indent` and "/// ".
 std::string doc_comment(std::string_view text, std::string_view indent);
+
+/// Returns the name of a schema file without its folder and ".fbs": "muster" for
+/// "//../schema/muster.fbs".
+std::string stem_of(std::string_view file);
+
+/// Limit on the number of schema files that are read to find a place.
+constexpr std::size_t schema_files_max = 1000;
 
 }  // namespace muster::schemac

@@ -1,4 +1,5 @@
 #include "schema/schemac/places.h"
+#include "schema/schemac/names.h"
 
 #include <filesystem>
 #include <system_error>
@@ -8,8 +9,6 @@
 
 namespace muster::schemac {
 namespace {
-
-constexpr std::size_t files_max = 1000;
 
 std::string canonical(const std::string& path) {
   std::error_code error;
@@ -23,7 +22,7 @@ Places::Places(const std::string& source, const std::vector<std::string>& includ
 }
 
 void Places::read(const std::string& path, const std::vector<std::string>& include_folders) {
-  if (files_.size() >= files_max || !files_.emplace(canonical(path), path).second) return;
+  if (files_.size() >= schema_files_max || !files_.emplace(canonical(path), path).second) return;
   const auto bytes = read_file(path);
   if (!bytes) return;
   const std::vector<Token> tokens = tokens_of({reinterpret_cast<const char*>(bytes->data()), bytes->size()});

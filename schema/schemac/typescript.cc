@@ -24,13 +24,6 @@ constexpr std::string_view taken_names[] = {
     "string",     "super",       "switch",  "symbol",     "this",   "throw",      "true",   "try",      "type",
     "typeof",     "undefined",   "unique",  "unknown",    "var",    "void",       "while",  "with",     "yield"};
 
-/// "//../schema/muster.fbs" -> "muster".
-std::string stem_of(std::string_view file) {
-  file = file.substr(file.rfind('/') + 1);
-  if (file.ends_with(".fbs")) file.remove_suffix(4);
-  return std::string(file);
-}
-
 /// Returns `text` as a documentation comment on separate lines, each preceded by `indent`. Returns
 /// an empty string if `text` is empty.
 std::string comment(std::string_view text, const std::string& indent) {
