@@ -7,8 +7,8 @@ namespace muster {
 /// second such signal ends the process. A SIGHUP that is ignored (nohup) stays ignored.
 void handle_signals(void (*stop)(int));
 /// Ignores SIGPIPE and SIGXFSZ, so that writes fail instead. On SIGBUS, names the signal on stderr
-/// and lets it end the process. Must be called before a world is opened, whose own handler of SIGBUS
-/// passes on the signals that do not concern it.
+/// and lets it end the process. Must be called before a world is opened, whose own handler of
+/// SIGBUS passes on the signals that do not concern it.
 void handle_faults();
 /// Restores the default action of the signals that call `stop`.
 void restore_signals();
