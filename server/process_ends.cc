@@ -25,7 +25,8 @@ void name(std::string_view line) {
 
 void on_bus_error(int) {
   name("muster-server: SIGBUS: a file that is mapped into memory was truncated, or its disk failed\n");
-  // SA_RESETHAND has restored the default action, with which the same access ends the process.
+  // Another handler may have called this one. The default action ends the process.
+  ::signal(SIGBUS, SIG_DFL);
   ::raise(SIGBUS);
 }
 

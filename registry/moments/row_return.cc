@@ -11,7 +11,7 @@ namespace muster {
 
 namespace {
 
-constexpr TypeId name_type = TypeTraits<Name>::id;
+constexpr TypeId type_of_name = TypeTraits<Name>::id;
 
 template <class T>
 T value_at(const std::byte* column, std::uint32_t row) noexcept {
@@ -75,7 +75,7 @@ void RowReturn::begin(std::span<const RowMoment* const> moments) {
         columns_.push_back({&column, changed.first_column});
         changed.first_column = static_cast<std::uint32_t>(columns_.size() - 1);
         changed.rows = changed.rows || column.id == column_ids;
-        changed.names = changed.names || column.id < column_first || column.id == name_type;
+        changed.names = changed.names || column.id < column_first || column.id == type_of_name;
       }
     }
     created_.insert(created_.end(), moment->created.begin(), moment->created.end());
@@ -143,7 +143,7 @@ void RowReturn::leave_name(const Named& row) {
 
 void RowReturn::leave_names(Changed& changed) {
   const std::byte *ids = old_column(changed, column_ids), *parents = old_column(changed, column_parents),
-                  *names = old_column(changed, name_type);
+                  *names = old_column(changed, type_of_name);
   const Chunk* const chunk = changed.chunk;
   if (!chunk) {
     for (std::uint32_t row = 0; names && row < changed.was->count; ++row)

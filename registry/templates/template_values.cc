@@ -72,7 +72,7 @@ bool TemplateChecks::fields(const Json& json, std::initializer_list<std::string_
 
 namespace {
 
-std::string in_quotes(std::string_view text) {
+std::string as_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -160,9 +160,9 @@ bool TemplateValues::table_message(Node& into, const TypeDescriptor& type, const
     std::string text;
     if (member.value.kind == Kind::array) {
       for (const Json& item : member.value.items)
-        text += (text.empty() ? "" : ", ") + (item.kind == Kind::string ? in_quotes(item.text) : item.text);
+        text += (text.empty() ? "" : ", ") + (item.kind == Kind::string ? as_string(item.text) : item.text);
     } else {
-      text = member.value.kind == Kind::string ? in_quotes(member.value.text) : member.value.text;
+      text = member.value.kind == Kind::string ? as_string(member.value.text) : member.value.text;
     }
     assignments.emplace_back(member.name, std::move(text));
   }
@@ -215,7 +215,7 @@ bool TemplateValues::field(Target& target, const Json& json, const std::string& 
   References references(registry_, tree_);
   std::vector<std::byte> changed = target.value.bytes;
   const auto read =
-      parse_place(types, target.type, *place, name, text ? in_quotes(json.text) : json.text, changed, references);
+      parse_place(types, target.type, *place, name, text ? as_string(json.text) : json.text, changed, references);
   if (!read) return fail(line, path, read.error().text);
   const std::uint32_t bytes = place->size;  // if the field is an array, the size of the whole array
   target.value.put(place->offset, std::span(changed).subspan(place->offset, bytes));

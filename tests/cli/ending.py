@@ -19,6 +19,7 @@ from session import NIL, TABLE, Batch, Message, Types, batch_bytes  # noqa: E402
 
 
 def a_sighup_saves_and_ends_a_server_unless_it_is_ignored(folder):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup
     folder.run("new", "game.muster", "--schema", GAME)
     server = folder.serve("game.muster", "--autosave", "0", "--durability", "checkpoint")
     folder.run("spawn", "/orc")
