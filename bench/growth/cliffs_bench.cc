@@ -39,7 +39,6 @@ const Grows up_to_rows("up_to_nobody", {1000, 16'000}, above_nobody<UpTo<const E
 /// Creates entities with each set of the tags, so that each has an archetype of its own.
 class Sets {
  public:
-  static constexpr std::uint32_t most = 1u << 13;
   explicit Sets(EntityRegistry& registry) : registry_(registry) {
     add<T0, T1, T2, T3, T4, Position, Spot, Velocity, Extra, Local, WorldPlace, Turned, Level>();
     registry.add_type<Mass>();
