@@ -173,15 +173,12 @@ void Arena::swap(Arena& other) noexcept {
   std::swap(most_before_, other.most_before_);
 }
 
-void Arena::give_back() noexcept {
-  constexpr std::size_t few = 4u << 20;  // bytes that are always kept
+void Arena::end_burst() noexcept {
   const std::size_t most = std::exchange(most_in_use_, in_use_);
   const std::size_t before = std::exchange(most_before_, most);
-  if (capacity_ <= few) [[likely]]
-    return;
   const std::size_t needed = std::min(most, before);
   for (Segment** list : {&spare_large_, &spare_})
-    for (Segment** link = list; *link != nullptr && capacity_ > std::max(few, needed);) {
+    for (Segment** link = list; *link != nullptr && capacity_ > std::max(kept_after_burst, needed);) {
       Segment* const segment = *link;
       if (capacity_ - sizeof(Segment) - segment->bytes - segment_slack < needed) {
         link = &segment->next;

@@ -102,7 +102,10 @@ class Arena final : public BatchWriter {
   void trim(std::size_t kept = 0) noexcept;
   /// Must be called when a burst is over. Returns unused segments to the system, but keeps 4 MiB,
   /// or as much as both this burst and the previous one needed.
-  void give_back() noexcept;
+  void give_back() noexcept {
+    if (capacity_ > kept_after_burst) [[unlikely]]
+      end_burst();
+  }
 
   /// Calls f(BatchView) for every queued batch, oldest first. Does not seal the open batch; f
   /// receives the open batch in its current state.
@@ -226,6 +229,8 @@ class Arena final : public BatchWriter {
   void swap(Arena& other) noexcept;
 
  private:
+  static constexpr std::size_t kept_after_burst = 4u << 20;  // bytes
+  void end_burst() noexcept;
   struct alignas(64) Segment {
     Segment* next = nullptr;
     std::byte* end = nullptr;  // end of the segment's batches; set when the segment is no longer
