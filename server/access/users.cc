@@ -1,8 +1,6 @@
 #include "server/access/users.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,12 +22,6 @@ namespace muster {
 namespace {
 
 constexpr std::string_view title = "muster-users 1";
-
-TokenHash hash_of(std::string_view token) noexcept {
-  TokenHash hash{};
-  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), hash.data());
-  return hash;
-}
 
 bool parse_hex(std::string_view text, TokenHash& hash) noexcept {
   if (text.size() != 2 * hash.size()) return false;
@@ -86,7 +78,9 @@ bool parse_user(std::string_view line, User& user) {
   const auto right = right_named(role);
   if (!right || *right == RemoteRight::none) return false;
   user.role = *right;
-  return parse_hex(hash, user.hash);
+  if (!parse_hex(hash, user.hash)) return false;
+  user.id = id_of_token(user.hash);
+  return true;
 }
 
 bool is_over(const User& user, Users::Clock::time_point now) noexcept {
@@ -124,7 +118,7 @@ std::string draw_token() {
 Users::Users(const std::vector<Admission>& own, std::string path, std::string world)
     : path_(std::move(path)), world_(std::move(world)) {
   for (const Admission& each : own)
-    if (!each.token.empty()) own_.push_back({hash_of(each.token), each.role});
+    if (!each.token.empty()) own_.push_back({hash_of_token(each.token), each.role});
   if (!path_.empty()) read();
 }
 
@@ -176,15 +170,24 @@ void Users::read() {
 }
 
 Admitted Users::admit(std::string_view token, Clock::time_point now) const {
-  const TokenHash hash = hash_of(token);
+  const TokenHash hash = hash_of_token(token);
   Admitted admitted;
   for (const Own& own : own_)
-    if (CRYPTO_memcmp(own.hash.data(), hash.data(), hash.size()) == 0) admitted.rights = {own.role};
+    if (equal_in_constant_time(own.hash, hash)) admitted.rights = {own.role};
   for (const User& user : users_)
-    if (CRYPTO_memcmp(user.hash.data(), hash.data(), hash.size()) == 0 && user.role != session::Role::none &&
-        !is_over(user, now))
+    if (equal_in_constant_time(user.hash, hash) && user.role != session::Role::none && !is_over(user, now))
       admitted = {{user.role}, user.number, user.name};
   return admitted;
+}
+
+std::optional<Users::Known> Users::known(std::span<const std::uint8_t> id, Clock::time_point now) const {
+  std::optional<Known> found;
+  for (const Own& own : own_)
+    if (equal_in_constant_time(own.id, id)) found = {{{own.role}}, own.hash};
+  for (const User& user : users_)
+    if (equal_in_constant_time(user.id, id) && user.role != session::Role::none && !is_over(user, now))
+      found = {{{user.role}, user.number, user.name}, user.hash};
+  return found;
 }
 
 bool Users::may_stay(const Admitted& admitted, Clock::time_point now) const {
@@ -211,7 +214,8 @@ std::expected<Users::Change, UserFault> Users::to_create(const std::string& name
   User user{.number = next_, .name = name, .role = role, .expires_s = expires_s};
   if (is_over(user, now)) return std::unexpected(UserFault{"expires_s", "the expiry time is in the past"});
   std::string token = draw_token();
-  user.hash = hash_of(token);
+  user.hash = hash_of_token(token);
+  user.id = id_of_token(user.hash);
   std::vector<User> users = users_;
   users.push_back(std::move(user));
   Change change = change_to(std::move(users), next_);

@@ -110,8 +110,11 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     auto request = reader_.next();
     if (!request) return refuse(request.error());
     if (!*request) return read_on();
-    const HttpRequest& asked = **request;
-    Site::Reply reply = host_.site.reply(asked, address_.starts_with("127.") || address_ == "::1");
+    if (stream_->needs_tls()) return refuse({400, "this port needs TLS: the address begins with https://"});
+    HttpRequest& asked = **request;
+    const RequestSource source = source_of(asked, address_, host_.site.rules());
+    client_ = source.address;
+    Site::Reply reply = host_.site.reply(asked, source);
     enter(Phase::working);
     ++work_;
     switch (reply.kind) {
@@ -134,8 +137,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   /// Delays the answer in the same way as the answer to a Hello with a wrong token.
   void send_late(HttpAnswer answer) {
     const auto now = Clock::now();
-    const auto delay = host_.door.refusals.wrong_token(address_, now);
-    host_.door.refusals.note(address_, "the token is not valid here", now);
+    const auto delay = host_.door.refusals.wrong_token(client_, now);
+    host_.door.refusals.note(client_, "the token is not valid here", now);
     answer_ = std::move(answer);
     host_.loop.call_in(delay, [weak = weak_from_this(), work = work_] {
       if (const auto self = weak.lock(); self && self->work_ == work) self->send(std::move(self->answer_));
@@ -161,6 +164,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     if (reader_.has_more()) return refuse({400, "more data arrived before the request was answered"});
     WebHandshake handshake;
     handshake.host = asked.hosts.front();
+    handshake.address = client_;
     handshake.key = asked.web_key;
     handshake.version = asked.web_version;
     handshake.message_bytes_max = limits_.frame_bytes_max;
@@ -170,7 +174,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
 
   void send_figures(HttpAnswer answer, bool metrics) {
     answer_ = std::move(answer);
-    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);  // it would not answer
+    // It would not answer
+    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);
     const auto told = [weak = weak_from_this(), work = work_, metrics](const Figures* figures) {
       if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
     };
@@ -299,6 +304,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   std::unique_ptr<WireStream> stream_;  // null once it has become a WebSocket
   HttpHost& host_;
   const std::string address_;
+  std::string client_;  // address of the current request's client, which may be behind a proxy
   const ServerLimits limits_;
   ServedStreamEvents events_;
   Upgrade upgrade_;

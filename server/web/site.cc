@@ -16,10 +16,11 @@ Site::Reply sentence(unsigned status, std::string text) {
 
 /// Disallows third-party sources and inline code. `blob:` and `data:` are allowed because models
 /// embed resources.
-std::string content_policy(const std::string& host) {
+std::string content_policy(const std::string& host, bool is_secure) {
+  const std::string scheme = is_secure ? "wss://" : "ws://";
   return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:; "
-         "connect-src 'self' ws://" +
-         host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+         "connect-src 'self' " +
+         scheme + host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
 /// Returns true if gzip is among the accepted encodings with a weight other than 0.
@@ -67,27 +68,30 @@ void add_common_fields(HttpAnswer& answer) {
   answer.fields.emplace_back("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
 }
 
-Site::Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token)
+Site::Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token)
     : page_(std::move(page)),
       files_(std::make_shared<const WorldFiles>(std::move(files))),
-      port_(port),
+      rules_(std::move(rules)),
       is_token_(std::move(is_token)) {}
 
-Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
-  Reply reply = judged(request, is_local);
+Site::Reply Site::reply(const HttpRequest& request, const RequestSource& source) const {
+  Reply reply = judged(request, source);
   reply.answer.head_only = request.method == "HEAD";
   reply.answer.closes = request.has_body || !request.keeps_alive;
   return reply;
 }
 
-Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
+Site::Reply Site::judged(const HttpRequest& request, const RequestSource& source) const {
   // Check the host and the origin first. A page from another site must not learn anything, not even
   // which files exist.
   if (request.hosts.size() != 1) return sentence(400, "a request must have exactly one Host");
   const std::string& host = request.hosts.front();
-  if (!is_own_host(host, port_)) return sentence(421, "use localhost or the loopback address, with this server's port");
+  // A proxy serves only its own names.
+  if (!source.is_forwarded && !rules_.is_own(host))
+    return sentence(421, rules_.is_secure ? "use a name of this server's certificate, or its address, with its port"
+                                          : "use localhost or the loopback address, with this server's port");
   if (request.origins.size() > 1) return sentence(400, "a request must have at most one Origin");
-  if (!request.origins.empty() && request.origins.front() != "http://" + host)
+  if (!request.origins.empty() && request.origins.front() != (source.is_secure ? "https://" : "http://") + host)
     return sentence(403, "pages of other origins are not allowed");
   if (request.method != "GET" && request.method != "HEAD") {
     Reply reply = sentence(405, "only GET and HEAD are supported");
@@ -98,7 +102,7 @@ Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
   const auto path = path_of(request.target);
   if (!path) return sentence(400, "the request's target is not a path");
 
-  if (path->empty()) return {Kind::answer, page_file(request, "index.html")};
+  if (path->empty()) return {Kind::answer, page_file(request, "index.html", source.is_secure)};
   const std::string& first = path->front();
   if (first == "world") return world_file(request, {path->begin() + 1, path->end()});
   if (path->size() == 1 && first == "session") {
@@ -113,15 +117,15 @@ Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
   }
   if (path->size() == 1 && (first == "health" || first == "metrics")) {
     const auto token = bearer_token(request.authorization);
-    if (!is_local && !(token && is_token_(*token))) return refused_token(token.has_value());
+    if (!source.is_local() && !(token && is_token_(*token))) return refused_token(token.has_value());
     return {first == "health" ? Kind::health : Kind::metrics, {}};
   }
   std::string name = first;
   for (std::size_t i = 1; i < path->size(); ++i) name += "/" + (*path)[i];
-  return {Kind::answer, page_file(request, name)};
+  return {Kind::answer, page_file(request, name, source.is_secure)};
 }
 
-HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path) const {
+HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path, bool is_secure) const {
   if (page_.empty())
     return http_sentence(404, "this server has no page: it was built without the editor, and no folder was named");
   const PageFiles::File* file = page_.find(path);
@@ -133,7 +137,7 @@ HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path) 
                    {"ETag", tag},
                    {"Cache-Control", "no-cache"},
                    {"Vary", "Accept-Encoding"},
-                   {"Content-Security-Policy", content_policy(request.hosts.front())}};
+                   {"Content-Security-Policy", content_policy(request.hosts.front(), is_secure)}};
   if (request.if_none_match.find(tag) != std::string::npos) {
     answer.status = 304;
     return answer;

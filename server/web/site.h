@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "server/web/host_rules.h"
 #include "server/web/http_answer.h"
 #include "server/web/http_request.h"
 #include "server/web/page_files.h"
@@ -20,7 +21,7 @@ class Site {
  public:
   /// `is_token` returns true if a token allows viewing the world. It must take the same time for
   /// all tokens of the same length.
-  Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token);
+  Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token);
 
   struct Reply {
     enum class Kind : std::uint8_t {
@@ -38,17 +39,18 @@ class Site {
     /// are those of `answer`.
     std::function<HttpAnswer()> open = {};
   };
-  /// `is_local` is true if the request arrived over the loopback interface.
-  Reply reply(const HttpRequest& request, bool is_local) const;
+  const HostRules& rules() const noexcept { return rules_; }
+  /// `source` is the result of source_of() for the request.
+  Reply reply(const HttpRequest& request, const RequestSource& source) const;
 
  private:
-  Reply judged(const HttpRequest& request, bool is_local) const;
-  HttpAnswer page_file(const HttpRequest& request, const std::string& path) const;
+  Reply judged(const HttpRequest& request, const RequestSource& source) const;
+  HttpAnswer page_file(const HttpRequest& request, const std::string& path, bool is_secure) const;
   Reply world_file(const HttpRequest& request, const std::vector<std::string>& parts) const;
 
   PageFiles page_;
   std::shared_ptr<const WorldFiles> files_;
-  std::uint16_t port_;
+  HostRules rules_;
   std::function<bool(std::string_view)> is_token_;
 };
 

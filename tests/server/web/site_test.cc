@@ -62,7 +62,7 @@ struct Served {
                 [](std::string_view token) { return token == "right"; });
   }
   Site::Reply ask(HttpRequest request, bool is_local = true) const {
-    Site::Reply reply = site.reply(request, is_local);
+    Site::Reply reply = site.reply(request, {.address = is_local ? "127.0.0.1" : "192.0.2.1"});
     if (reply.kind == Site::Reply::Kind::file) reply = {Site::Reply::Kind::answer, reply.open()};
     return reply;
   }
@@ -265,12 +265,12 @@ TEST_CASE("figures are told to this machine, and elsewhere to those with a token
 
 TEST_CASE("a server without a page says so, and a folder that is no page is refused by name", "[site]") {
   const Site bare({}, WorldFiles("", ""), port, [](std::string_view) { return true; });
-  const HttpAnswer none = bare.reply(asking("/"), true).answer;
+  const HttpAnswer none = bare.reply(asking("/"), {.address = "127.0.0.1"}).answer;
   CHECK(none.status == 404);
   CHECK(none.text.find("no page") != std::string::npos);
   HttpRequest world = asking("/world/a.glb");
   world.authorization = "Bearer x";
-  CHECK(bare.reply(world, true).open().status == 404);
+  CHECK(bare.reply(world, {.address = "127.0.0.1"}).open().status == 404);
   const test::Folder folder;
   CHECK(PageFiles::read(folder / "nothing").error() ==
         "the page's folder '" + (folder / "nothing") + "' is not a folder");
