@@ -195,6 +195,7 @@ set(muster_world_sources
 set(muster_server_sources
   server/access/refusals.cc
   server/access/users.cc
+  server/desk/asked_figures.cc
   server/desk/desk.cc
   server/desk/desk_figures.cc
   server/door/address_file.cc

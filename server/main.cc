@@ -18,6 +18,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "registry/host.h"
@@ -71,9 +72,10 @@ struct Arguments {
   std::uint64_t skip = 0;
   double watchdog_s = 5;
   double cascade_ms = 100;
+  double sleep_after_s = 0;
   std::uint64_t carried_messages = 0;
   std::uint32_t carried_mib = 0;
-  bool make_new = false, must_exist = false, quiet = false;
+  bool make_new = false, must_exist = false, quiet = false, stops_at_eof = false;
 };
 
 World* running = nullptr;  // used only by the signal handler
@@ -90,6 +92,18 @@ void on_signal(int) {
 // Number of times that SIGHUP asked for the certificate to be read again.
 volatile std::sig_atomic_t hangups = 0;
 void on_hangup(int) { hangups = hangups + 1; }
+
+/// Stops the world once standard input has ended.
+void stop_at_eof() {
+  std::thread([] {
+    char room[256];
+    while (true) {
+      const ssize_t got = ::read(STDIN_FILENO, room, sizeof room);
+      if (got == 0 || (got < 0 && errno != EINTR)) break;
+    }
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
+}
 
 int complain(ExitCode code, const std::string& text) {
   spdlog::error("{}", text);
@@ -358,6 +372,7 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   listening.plugins = served.plugins.get();
   listening.limits = *limits;
+  listening.sleep_after = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.sleep_after_s * 1e9));
   listening.open_again = [&] {
     again = true;
     world->stop();
@@ -384,6 +399,7 @@ int serve(const Arguments& arguments, const LogQueue& log) {
 
   running = &*world;
   handle_signals(on_signal, arguments.certificate.empty() && !arguments.self_signed ? nullptr : on_hangup);
+  if (arguments.stops_at_eof) stop_at_eof();
 
   for (bool first = true;; first = false) {
     std::optional<Server> server;
@@ -522,6 +538,11 @@ int main(int argc, char** argv) {
                  "number of an input to skip, before which the world is stopped because its process died there "
                  "repeatedly; the world is saved without it, and continues")
       ->check(CLI::Range(std::uint64_t{1}, ~std::uint64_t{0}));
+  app.add_option("--sleep-after", arguments.sleep_after_s,
+                 "seconds without sessions and work after which the server saves and ends, as a muster-host asks; 0: "
+                 "never")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   app.add_option("--workers", arguments.workers,
                  "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
@@ -535,6 +556,8 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
   app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
+  app.add_flag("--stop-at-eof", arguments.stops_at_eof,
+               "stop when standard input ends, which it does when a program that started the server dies");
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
   app.footer(
       "While it runs, WORLD-server.json next to the world gives clients of the same user the address and the token.\n"

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "server/desk/desk.h"
@@ -124,6 +125,7 @@ struct Server::Impl final : WorldSide {
       editor_url = (identity ? "https://" + host_for_browsers(*identity) : "http://" + address) +
                    "/#token=" + escaped(options.token);
     world.add_visitor(*desk);
+    if (options.sleep_after.count() > 0) look_for_sleep();
   }
 
   ~Impl() {
@@ -160,6 +162,23 @@ struct Server::Impl final : WorldSide {
     } catch (const ServerError& error) {
       warn(error.what());
     }
+  }
+  /// Looks again and again whether the world may sleep. Called on the listener's thread, and first
+  /// by the constructor.
+  void look_for_sleep() {
+    using namespace std::chrono_literals;
+    const auto pause = std::clamp<std::chrono::nanoseconds>(options.sleep_after / 8, 10ms, 1s);
+    listener->call_in(pause, [this] {
+      const auto now = std::chrono::steady_clock::now();
+      if (desk->sessions() > 0) needed = now;
+      if (now - needed >= options.sleep_after)
+        desk->ask_figures([this](const Figures& figures) {
+          const Pace pace = world.pace();
+          const bool advances = !pace.paused && (world.hz() > 0 || figures.timers > 0);
+          if (!advances && figures.sessions == 0 && figures.questions == 0 && figures.carried_bytes == 0) world.stop();
+        });
+      look_for_sleep();
+    });
   }
   void fit_to_descriptors() {
     rlimit descriptors{};
@@ -255,6 +274,8 @@ struct Server::Impl final : WorldSide {
   std::optional<AddressFile> address_file MUSTER_GUARDED_BY(address_mutex);
   AddressEntry entry MUSTER_GUARDED_BY(address_mutex);
   std::string address, editor_url, fingerprint;
+  // When there was a session most recently.
+  std::chrono::steady_clock::time_point needed = std::chrono::steady_clock::now();
   bool has_editor = false;
 };
 

@@ -2,6 +2,7 @@
 // over HTTP. docs/protocol.md describes the protocol.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -68,6 +69,9 @@ struct ServerOptions {
   /// sessions with the right `admin` may reload them. If there are plugins, `log` is also called on
   /// the world thread. The object must outlive the server.
   Plugins* plugins = nullptr;
+  /// If positive, the server stops the world (World::stop) once there has been no session for this
+  /// long, and nothing to do: no ticks, no timers that advance, and no messages that wait.
+  std::chrono::nanoseconds sleep_after = {};
   /// Called if the type layouts of a reloaded plugin differ from the world's, provided that a copy
   /// of the state could be converted. The call is made on the world thread, after the world has
   /// been saved and before the session receives its answer. The host must stop the world

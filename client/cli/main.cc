@@ -106,6 +106,16 @@ int main(int argc, char** argv) {
         server_options(sub);
       },
       [&] { make_new(common, world, server); });
+  WorldsOrder worlds_order;
+  command(
+      "worlds", "List the worlds of a muster-host (--connect), or create, copy, sleep, wake, delete, restore one",
+      [&](CLI::App& sub) {
+        sub.add_option("ACTION", worlds_order.what, "What to do; default: list")
+            ->check(CLI::IsMember({"list", "create", "copy", "sleep", "wake", "delete", "restore"}));
+        sub.add_option("WORLD", worlds_order.name, "Name of the world; for restore, the id that --json lists");
+        sub.add_option("COPY", worlds_order.to, "Name of the copy");
+      },
+      [&] { worlds(common, worlds_order); });
   Import import_;
   command(
       "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world",

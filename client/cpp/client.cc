@@ -277,10 +277,17 @@ Result<std::vector<Received>> Client::greet(session::Hello hello) {
   return ask_all(proof);
 }
 
+/// Splits "HOST:7717/town" into the address and the world. A Unix socket has no world.
+static std::pair<std::string, std::string> split_world(const std::string& address) {
+  const std::size_t slash = address.starts_with("unix:") ? std::string::npos : address.find('/');
+  if (slash == std::string::npos) return {address, {}};
+  return {address.substr(0, slash), address.substr(slash + 1)};
+}
+
 Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) {
   const Deadline until = Clock::now() + options.time_max;
-  auto stream =
-      ByteStream::connect(options.address, until, {.fingerprint = options.fingerprint, .ca_file = options.ca_file});
+  const auto [address, world] = split_world(options.address);
+  auto stream = ByteStream::connect(address, until, {.fingerprint = options.fingerprint, .ca_file = options.ca_file});
   if (!stream) return std::unexpected(stream.error());
   Client client(std::make_unique<Impl>(std::move(*stream), std::move(options), compiled));
   Impl& impl = *client.impl_;
@@ -293,6 +300,7 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   hello.kind = impl.options.kind;
   hello.secret = impl.options.before.secret;
   hello.last_sequence = impl.options.before.sequence;
+  hello.world = world;
   const auto frames = client.greet(std::move(hello));
   if (!frames) return std::unexpected(frames.error());
   if (auto welcome = answer_in<session::Welcome>(frames->front()); !welcome) return std::unexpected(welcome.error());

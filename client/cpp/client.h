@@ -41,7 +41,7 @@ struct SoFar {
 
 struct ClientOptions {
   /// "127.0.0.1:7717", "localhost:7717", "tls:HOST:7717" or "unix:/path/of/socket". Connections to
-  /// other machines always use TLS.
+  /// other machines always use TLS. "HOST:7717/town" is the world "town" of a muster-host.
   std::string address = "127.0.0.1:7717";
   std::string token = {};
   std::string name = {};        ///< the client's name, shown to other users

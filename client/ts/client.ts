@@ -79,6 +79,8 @@ export interface ClientOptions {
   time_max_ms?: number;
   /** `so_far` of the previous client, if any. */
   before?: SoFar;
+  /** Name of the world, if the server is a muster-host. */
+  world?: string;
 }
 
 /** The target of a message: one entity, several (one message for all of them), or the world. */
@@ -125,6 +127,7 @@ export class Client {
         kind: options.kind ?? 'client',
         secret: options.before?.secret ?? 0n,
         last_sequence: options.before?.sequence ?? 0n,
+        world: options.world ?? '',
       });
       const welcome = answer_of((await connection.ask(hello))[0], Welcome);
       for (const received of await connection.ask(connection.control(GetSchema, {})))

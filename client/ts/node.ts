@@ -11,7 +11,10 @@ export * from './index.js';
 export { connect_stream } from './node_stream.js';
 
 export interface ConnectOptions extends ClientOptions {
-  /** "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket". */
+  /**
+   * "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket". "127.0.0.1:7717/town" is the
+   * world "town" of a muster-host.
+   */
   address: string;
 }
 
@@ -20,7 +23,10 @@ export interface ConnectOptions extends ClientOptions {
  * `lost` if there is no answer.
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
-  return Client.open(await connect_stream(options.address, options.time_max_ms ?? 10_000), options);
+  const slash = options.address.startsWith('unix:') ? -1 : options.address.indexOf('/');
+  const address = slash < 0 ? options.address : options.address.slice(0, slash);
+  const world = slash < 0 ? options.world : options.address.slice(slash + 1);
+  return Client.open(await connect_stream(address, options.time_max_ms ?? 10_000), { ...options, world });
 }
 
 /** The address file that muster-server writes next to a world's file while serving it. */

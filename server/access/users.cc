@@ -44,21 +44,6 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Returns true if the name contains characters that have no width, or letters that are blank. Such
-/// a name looks like another user's.
-bool has_blank_letters(std::string_view name) {
-  // U+00AD, U+034F, U+115F, U+1160, U+17B4, U+17B5, U+180B to U+180F, U+200B to U+200D, U+2060 to
-  // U+2064, U+2800, U+3164, U+FE00 to U+FE0F, U+FFA0, U+E0000 to U+E0FFF
-  constexpr std::string_view blanks[] = {
-      "\xc2\xad",     "\xcd\x8f",     "\xe1\x85\x9f", "\xe1\x85\xa0", "\xe1\x9e\xb4", "\xe1\x9e\xb5", "\xe1\xa0\x8b",
-      "\xe1\xa0\x8c", "\xe1\xa0\x8d", "\xe1\xa0\x8e", "\xe1\xa0\x8f", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
-      "\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2", "\xe2\x81\xa3", "\xe2\x81\xa4", "\xe2\xa0\x80", "\xe3\x85\xa4",
-      "\xef\xb8\x80", "\xef\xb8\x81", "\xef\xb8\x82", "\xef\xb8\x83", "\xef\xb8\x84", "\xef\xb8\x85", "\xef\xb8\x86",
-      "\xef\xb8\x87", "\xef\xb8\x88", "\xef\xb8\x89", "\xef\xb8\x8a", "\xef\xb8\x8b", "\xef\xb8\x8c", "\xef\xb8\x8d",
-      "\xef\xb8\x8e", "\xef\xb8\x8f", "\xef\xbe\xa0", "\xf3\xa0"};
-  return std::ranges::any_of(blanks, [&](std::string_view blank) { return name.find(blank) != name.npos; });
-}
-
 /// If the name is invalid, returns the reason. Otherwise, returns an empty string.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
@@ -106,6 +91,19 @@ UserFault not_written(const std::string& path) {
 }
 
 }  // namespace
+
+bool has_blank_letters(std::string_view name) {
+  // U+00AD, U+034F, U+115F, U+1160, U+17B4, U+17B5, U+180B to U+180F, U+200B to U+200D, U+2060 to
+  // U+2064, U+2800, U+3164, U+FE00 to U+FE0F, U+FFA0, U+E0000 to U+E0FFF
+  constexpr std::string_view blanks[] = {
+      "\xc2\xad",     "\xcd\x8f",     "\xe1\x85\x9f", "\xe1\x85\xa0", "\xe1\x9e\xb4", "\xe1\x9e\xb5", "\xe1\xa0\x8b",
+      "\xe1\xa0\x8c", "\xe1\xa0\x8d", "\xe1\xa0\x8e", "\xe1\xa0\x8f", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
+      "\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2", "\xe2\x81\xa3", "\xe2\x81\xa4", "\xe2\xa0\x80", "\xe3\x85\xa4",
+      "\xef\xb8\x80", "\xef\xb8\x81", "\xef\xb8\x82", "\xef\xb8\x83", "\xef\xb8\x84", "\xef\xb8\x85", "\xef\xb8\x86",
+      "\xef\xb8\x87", "\xef\xb8\x88", "\xef\xb8\x89", "\xef\xb8\x8a", "\xef\xb8\x8b", "\xef\xb8\x8c", "\xef\xb8\x8d",
+      "\xef\xb8\x8e", "\xef\xb8\x8f", "\xef\xbe\xa0", "\xf3\xa0"};
+  return std::ranges::any_of(blanks, [&](std::string_view blank) { return name.find(blank) != name.npos; });
+}
 
 std::string draw_token() {
   static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyz234567";

@@ -56,6 +56,9 @@ struct UserFault {
   std::string text;
 };
 
+/// Returns true if the name contains characters that have no width, or letters that are blank. Such
+/// a name looks like another one.
+bool has_blank_letters(std::string_view name);
 /// Returns 160 random bits, encoded as letters and digits.
 std::string draw_token();
 

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "server/desk/asked_figures.h"
 #include "server/door/disk_thread.h"
 #include "server/door/http_connection.h"
 #include "server/door/listening.h"
@@ -198,8 +199,13 @@ struct Listener::Impl final : Loop {
       rules.proxies = options.proxies;
       site.emplace(
           std::move(options.page), WorldFiles(options.world_folder, options.world_file), std::move(rules),
-          [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); });
-      http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }});
+          [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); },
+          asked_figures(
+              desk, [this](auto time, auto then) { call_in(time, std::move(then)); },
+              [this] { return streams_open.load(); }));
+      http.emplace(HttpHost{
+          desk.limits(), door.refusals, *this, site->rules(),
+          [this](const HttpRequest& request, const RequestSource& source) { return site->reply(request, source); }});
     }
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
@@ -270,7 +276,8 @@ struct Listener::Impl final : Loop {
   void speak_http(const std::shared_ptr<Visit>& visit, const std::string& from, std::unique_ptr<WireStream> stream,
                   std::span<const std::byte> came) {
     const std::weak_ptr<Visit> weak = visit;
-    const auto upgrade = [this, weak, from](std::unique_ptr<WireStream> upgraded, const WebHandshake& asked) {
+    const auto upgrade = [this, weak, from](std::unique_ptr<WireStream> upgraded, const WebHandshake& asked,
+                                            const std::string&) {
       if (const auto speaks = weak.lock())
         speaks->now = open_session_stream(open_web_stream(io, std::move(upgraded), asked), door, *this,
                                           asked.address.empty() ? from : asked.address, events_of(weak), nullptr);
