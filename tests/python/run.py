@@ -378,7 +378,8 @@ def the_same_port_speaks_tls_and_tells_who_does_not(folder):
         session = world.session(lambda address: TlsStream(address, fingerprint))
         equal(session.show(session.create(NIL, "orc", {HEALTH: {"value": 50}}))[1][HEALTH], {"value": 50})
         session = world.stranger()
-        fault = refused(session.hello_with_proof, world.token)
+        session.control("Hello", {"protocol": 1, "protocol_oldest": 1, "token": world.token}, 1)
+        fault = refused(session.answer, 0)
         equal((fault["code"], fault["reason"]), (3, "needs_tls"))
         closed(session)
 

@@ -180,7 +180,7 @@ TEST_CASE("over TLS a session is as without, also where frames are larger than r
   Served served(Certified({}));
   Client client = Client::connect(served.options()).value();
   Client other = Client::connect(served.options()).value();
-  const std::vector<Entity> nothing(90'000, Entity{1u << 20, 7});
+  const std::vector<Entity> nothing(40'000, Entity{1u << 20, 7});
   const auto acknowledged = client.push(std::span<const Entity>(nothing), Destroy{});
   if (!acknowledged) FAIL(acknowledged.error().text);
   CHECK(acknowledged->dead == nothing.size());
