@@ -186,7 +186,7 @@ void send_records(World& world, Input input) {
 ///   4   size: 1 byte, and as many bytes
 class ProofSender {
  public:
-  explicit ProofSender(World& world) : connected_(world, false), world_(world) {}
+  ProofSender(World& world, bool may_enter) : connected_(world, false), world_(world), may_enter_(may_enter) {}
 
   void run(Input input) {
     while (!input.is_empty()) {
@@ -257,7 +257,7 @@ class ProofSender {
   session::Challenge challenge_;
   FrameDecoder decoder_{256u << 20, true};
   std::uint64_t request_ = 0;
-  bool may_enter_ = false;
+  bool may_enter_;
 };
 
 }  // namespace
@@ -275,7 +275,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     case 1: send_records(world, Input(rest)); break;
-    default: ProofSender(world).run(Input(rest));
+    default: {
+      const std::string_view text(reinterpret_cast<const char*>(data), size);
+      ProofSender(world, text.find(token) != text.npos).run(Input(rest));
+    }
   }
   return 0;
 }
