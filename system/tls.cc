@@ -394,10 +394,14 @@ std::expected<std::unique_ptr<TlsChannel>, std::string> TlsChannel::connect(cons
   const Context context = context_for(TLS_client_method());
   if (!context) return fault("TLS cannot be used: " + last_reason());
   ERR_clear_error();
+  errno = 0;
   if (trust.fingerprint.empty()) {
     const int good = trust.ca_file.empty() ? SSL_CTX_set_default_verify_paths(context.get())
                                            : SSL_CTX_load_verify_file(context.get(), trust.ca_file.c_str());
-    if (good != 1) return fault("the trusted issuers cannot be read from " + trust.ca_file + ": " + last_reason());
+    if (good != 1)
+      return fault("the trusted issuers cannot be read from " +
+                   (trust.ca_file.empty() ? "the system's files" : trust.ca_file) + ": " +
+                   (errno == 0 ? last_reason() : std::strerror(errno)));
   }
   // The certificate is checked after the handshake, so that its fingerprint and dates can be named.
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);

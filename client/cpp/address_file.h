@@ -1,8 +1,7 @@
 // Reads the address file, which lets clients on the same machine find the server of a world.
 // muster-server writes the address file next to the world file.
 //
-//   town.muster-server.json   {"world": ..., "address": "127.0.0.1:7717", "unix": ..., "token":
-//   ..., "pid": ..., "server": ...}
+//   town.muster-server.json   {"world": ..., "address": "127.0.0.1:7717", "unix": ..., "token": ..., "pid": ..., "server": ...}
 //
 // If the server uses TLS, "tls" is the fingerprint of its certificate.
 // The file is readable only by its owner, and is removed on a clean shutdown. A file left behind by

@@ -4,9 +4,9 @@
 //
 //   auto client = Client::connect({.address = "127.0.0.1:7717", .token = token});
 //   if (!client) return complain(client.error().text);
-//   client->push(orc, game::Damage{.amount = 5});                       // acknowledged when it
-//   returns client->push("game.Damage", orc, {{"amount", "5"}});                // the same, by
-//   name auto watch = client->follow({.world = true, .values = true});
+//   client->push(orc, game::Damage{.amount = 5});                       // acknowledged when it returns
+//   client->push("game.Damage", orc, {{"amount", "5"}});                // the same, by name
+//   auto watch = client->follow({.world = true, .values = true});
 //   while (auto frame = client->next(*watch, 1s)) if (*frame) show(**frame);
 #pragma once
 

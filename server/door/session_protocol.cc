@@ -237,10 +237,10 @@ SessionProtocol::Outcome SessionProtocol::challenge(const session::Hello& hello,
     return refuse(closing(session::FaultCode::bad_batch, "token_id",
                           "a Hello has either a token, or a token_id of 16 bytes and a nonce of 32 bytes"),
                   request);
-  auto known = door_.users.known(hello.token_id, Users::Clock::now());
+  const auto known = door_.users.known(hello.token_id, Users::Clock::now());
   if (!known) return greet(hello, request);
-  challenged_.emplace(hello, std::move(*known), draw_nonce());
-  const TokenProof proof = proof_of(Prover::server, challenged_->known.hash, hello.nonce, challenged_->nonce);
+  challenged_.emplace(hello, known->hash, draw_nonce());
+  const TokenProof proof = proof_of(Prover::server, known->hash, hello.nonce, challenged_->nonce);
   session::Challenge asked;
   asked.nonce.assign(challenged_->nonce.begin(), challenged_->nonce.end());
   asked.proof.assign(proof.begin(), proof.end());
@@ -265,9 +265,11 @@ SessionProtocol::Outcome SessionProtocol::on_proof(const WireFrame& frame) {
   }
   const Challenged challenged = std::move(*challenged_);
   challenged_.reset();
-  const TokenProof expected = proof_of(Prover::client, challenged.known.hash, challenged.hello.nonce, challenged.nonce);
-  if (equal_in_constant_time(session::read<session::Proof>(judged->batch).proof, expected))
-    admitted_ = challenged.known.admitted;
+  const TokenProof expected = proof_of(Prover::client, challenged.hash, challenged.hello.nonce, challenged.nonce);
+  // The token may have been revoked in the meantime.
+  const auto known = door_.users.known(challenged.hello.token_id, Users::Clock::now());
+  if (known && equal_in_constant_time(session::read<session::Proof>(judged->batch).proof, expected))
+    admitted_ = known->admitted;
   return greet(challenged.hello, request);
 }
 

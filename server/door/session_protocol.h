@@ -131,7 +131,7 @@ class SessionProtocol {
   std::shared_ptr<Session> session_;
   struct Challenged {
     session::Hello hello;
-    Users::Known known;
+    TokenHash hash;
     ProofNonce nonce;
   };
   std::optional<Challenged> challenged_;  // until the proof arrives

@@ -16,8 +16,8 @@ constexpr auto large_retry_after = std::chrono::milliseconds(20);
 /// Must be used only on the listener's thread. Pending operations on the stream keep this object
 /// alive.
 ///
-///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is
-///     behind write_on   Outgoing -> stream; called again when something is queued
+///     read_on    stream -> FrameDecoder -> SessionProtocol -> desk; waits while the world is behind
+///     write_on   Outgoing -> stream; called again when something is queued
 class SessionStream final : public ServedStream, public std::enable_shared_from_this<SessionStream> {
  public:
   SessionStream(std::unique_ptr<WireStream> stream, Door& door, Loop& loop, std::string address,

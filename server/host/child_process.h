@@ -24,8 +24,8 @@ struct ProcessEnd {
 };
 
 /// Must be used only on the thread that runs `io`. The child's standard input is a pipe that ends
-/// when this process ends, even if it is killed. (The death signal of Linux would not do: it is sent
-/// once for each thread of this process, and a second SIGTERM keeps a server from saving.)
+/// when this process ends, even if it is killed. The death signal of Linux would not do: it is sent
+/// once for each thread of this process, and a second SIGTERM keeps a server from saving.
 class ChildProcess {
  public:
   struct Events {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 
 #include "server/web/web_address.h"
 
@@ -29,6 +30,14 @@ std::string_view without_mapping(std::string_view address) {
   return address.starts_with(mapped) && address.find('.') != address.npos ? address.substr(mapped.size()) : address;
 }
 
+/// Returns true if both texts are the same address. An IPv6 address can be written in several ways.
+bool is_same_address(const std::string& one, const std::string& other) {
+  const int family = one.find(':') == one.npos ? AF_INET : AF_INET6;
+  std::array<unsigned char, 16> first{}, second{};
+  return ::inet_pton(family, one.c_str(), first.data()) == 1 &&
+         ::inet_pton(family, other.c_str(), second.data()) == 1 && first == second;
+}
+
 }  // namespace
 
 bool is_ip_address(const std::string& text) {
@@ -49,7 +58,9 @@ bool HostRules::is_own(std::string_view host) const {
 }
 
 bool HostRules::is_proxy(std::string_view address) const {
-  return std::ranges::find(proxies, without_mapping(address)) != proxies.end();
+  return std::ranges::any_of(proxies, [wanted = without_mapping(address)](const std::string& proxy) {
+    return is_same_address(std::string(without_mapping(proxy)), std::string(wanted));
+  });
 }
 
 RequestSource source_of(HttpRequest& request, const std::string& address, const HostRules& rules) {
