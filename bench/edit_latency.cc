@@ -1,11 +1,12 @@
 // How long an edit waits for its Ack, over TCP, a Unix socket and a WebSocket, beside bare loops that do no more than such a server
-// must: one thread reads, another one has the message for a moment, the first one writes the answer.
+// must: one thread reads, another one has the message for a moment, the first one writes the answer. Over TLS, beside TCP.
 //
 // All threads share one core: what an idle core takes to wake is more than all else, and another each time. With `free` they do not.
 //
 //   edit_latency [free] [ROUNDS]     40 rounds of 250 of each, in turns; prints microseconds of the half and of 99 %, and, to the bare loop, the
 //                             median of the rounds' ratios of halves, and the ratio of the 99 % of all. Fails where a half takes more than
 //                             1.5 times as long
+#include <openssl/ssl.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -86,6 +88,43 @@ int open_web_session(std::uint16_t port, const std::string& token) {
   return made;
 }
 
+/// A client's side of TLS on a blocking socket. Does not check the certificate.
+class Encrypted {
+ public:
+  explicit Encrypted(int socket) : context_(SSL_CTX_new(TLS_client_method())), ssl_(SSL_new(context_)) {
+    SSL_set_read_ahead(ssl_, 1);
+    SSL_set_fd(ssl_, socket);
+    if (SSL_connect(ssl_) != 1) fail("no handshake");
+  }
+  ~Encrypted() {
+    SSL_free(ssl_);
+    SSL_CTX_free(context_);
+  }
+  Encrypted(const Encrypted&) = delete;
+  Encrypted& operator=(const Encrypted&) = delete;
+  void send(const std::string& bytes) {
+    if (SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size())) <= 0) fail("send");
+  }
+  void receive(std::size_t bytes) {
+    char room[512];
+    while (bytes > 0) {
+      const int got = SSL_read(ssl_, room, static_cast<int>(std::min(bytes, sizeof room)));
+      if (got <= 0) fail("receive");
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+  /// Receives one frame that is longer than 16 bytes.
+  void receive_frame() {
+    std::uint32_t bytes = 0;
+    if (SSL_read(ssl_, &bytes, sizeof bytes) != sizeof bytes) fail("receive");
+    receive(bytes - sizeof bytes);
+  }
+
+ private:
+  SSL_CTX* context_;
+  SSL* ssl_;
+};
+
 /// Sends and waits.
 struct Line {
   const char* name;
@@ -93,14 +132,20 @@ struct Line {
   const std::string* asked;
   std::size_t answer_bytes;
   const Line* limit = nullptr;
+  Encrypted* encrypted = nullptr;
   std::vector<double> all_us = {}, halves_us = {}, ratios = {};
 
   void take_turn(int times, bool counts) {
     std::vector<double> took;
     for (int i = 0; i < times; ++i) {
       const auto begin = Clock::now();
-      send_all(socket, *asked);
-      receive(socket, answer_bytes);
+      if (encrypted) {
+        encrypted->send(*asked);
+        encrypted->receive(answer_bytes);
+      } else {
+        send_all(socket, *asked);
+        receive(socket, answer_bytes);
+      }
       took.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
     }
     if (!counts) return;
@@ -115,18 +160,58 @@ struct Line {
   }
 };
 
+/// Adds the entity that is edited.
+Entity add_edited(World& world) { return world.registry().create("edited", bench::Position{}); }
+
+WorldOptions unsaved() { return {.durability = Durability::checkpoint, .autosave = {}}; }
+
+Handlers add_types(EntityRegistry& registry) {
+  registry.add_type<bench::Position>();
+  return {};
+}
+
+/// A world of the same kind on a port with TLS, on a thread of its own.
+class TlsServed {
+ public:
+  explicit TlsServed(const std::string& path) {
+    std::promise<void> ready;
+    owner_ = std::thread([this, path, &ready] {
+      World world(path, add_types, unsaved());
+      add_edited(world);
+      Server server(world, {.listen = "127.0.0.1:0", .self_signed = true, .page_folder = "none"});
+      port = static_cast<std::uint16_t>(std::stoul(server.address().substr(server.address().rfind(':') + 1)));
+      token = server.token();
+      world_ = &world;
+      ready.set_value();
+      while (world.next_frame()) {
+      }
+      server.stop();
+    });
+    ready.get_future().get();
+  }
+  ~TlsServed() {
+    world_->stop();
+    owner_.join();
+  }
+  TlsServed(const TlsServed&) = delete;
+  TlsServed& operator=(const TlsServed&) = delete;
+
+  std::uint16_t port = 0;
+  std::string token;
+
+ private:
+  World* world_ = nullptr;
+  std::thread owner_;
+};
+
 int measure(int rounds) {
   const std::string folder = std::filesystem::temp_directory_path() / ("edit-latency-" + std::to_string(::getpid()));
   std::filesystem::create_directory(folder);
   double worst = 0;
   {
-    World world(folder + "/w.muster",
-                [](EntityRegistry& registry) {
-                  registry.add_type<bench::Position>();
-                  return Handlers{};
-                },
-                {.durability = Durability::checkpoint, .autosave = {}});
-    const Entity entity = world.registry().create("edited", bench::Position{});
+    World world(folder + "/w.muster", add_types, unsaved());
+    const Entity entity = add_edited(world);
+    const TlsServed with_tls(folder + "/tls.muster");
     Server server(world, {.listen = "127.0.0.1:0", .unix_path = folder + "/s", .page_folder = "none"});
     const auto port = static_cast<std::uint16_t>(std::stoul(server.address().substr(server.address().rfind(':') + 1)));
     SetField edit{};
@@ -146,12 +231,17 @@ int measure(int rounds) {
         const int tcp = connect_to(port), local = connect_to(server.unix_path()),
                   web = open_web_session(port, server.token());
         for (const int plain : {tcp, local}) open_session(plain, server.token());
+        const int tls = connect_to(with_tls.port);
+        Encrypted encrypted(tls);
+        encrypted.send(::bench::hello_frame(with_tls.token));
+        encrypted.receive_frame();
         std::vector<Line> lines;
-        lines.reserve(5);
+        lines.reserve(6);
         const Line& tcp_limit =
             lines.emplace_back("bare loop, a hop to a thread and back, TCP", bare_tcp, &message, ack_bytes + 2);
         const Line& local_limit = lines.emplace_back("the same, Unix socket", bare_local, &frame, ack_bytes);
-        lines.emplace_back("edit to Ack over TCP", tcp, &frame, ack_bytes, &tcp_limit);
+        const Line& plain = lines.emplace_back("edit to Ack over TCP", tcp, &frame, ack_bytes, &tcp_limit);
+        lines.emplace_back("edit to Ack over TLS, beside TCP", tls, &frame, ack_bytes, &plain, &encrypted);
         lines.emplace_back("edit to Ack over a Unix socket", local, &frame, ack_bytes, &local_limit);
         lines.emplace_back("edit to Ack over a WebSocket", web, &message, ack_bytes + 2, &tcp_limit);
         for (int round = -2; round < rounds; ++round)  // the first two warm up

@@ -1,7 +1,8 @@
 // What a connection that has said Hello and then nothing costs a server in memory.
 //
-//   idle_connections [COUNT]     10,000 where not said; over TCP. Prints KiB of real memory of the server's process for each.
+//   idle_connections [tls] [COUNT]     10,000 if not given; over TCP, or over TLS. Prints KiB of real memory of the server's process for each.
 #include <fcntl.h>
+#include <openssl/ssl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "bench/bare_loop.h"
 #include "bench/session_frames.h"
@@ -37,17 +38,24 @@ double resident_kib() {
 }
 
 /// In a process of its own: connects to the port that comes through the pipe, and tells when all are welcome.
-int clients(int port_from, int tell_to, int end_from, int count) {
+int clients(int port_from, int tell_to, int end_from, int count, bool has_tls) {
   std::uint16_t port = 0;
   if (::read(port_from, &port, sizeof port) != sizeof port) return 1;
   const std::string hello = ::bench::hello_frame(token);
-  std::vector<int> sockets;
+  SSL_CTX* const context = SSL_CTX_new(TLS_client_method());  // lives as long as this process
   for (int i = 0; i < count; ++i) {
     const int socket = ::bench::connect_to(port);
-    ::bench::send_all(socket, hello);
     char welcome[512];
+    if (has_tls) {
+      SSL* const made = SSL_new(context);
+      SSL_set_fd(made, socket);
+      if (SSL_connect(made) != 1 || SSL_write(made, hello.data(), static_cast<int>(hello.size())) <= 0 ||
+          SSL_read(made, welcome, sizeof welcome) <= 0)
+        return 1;
+      continue;
+    }
+    ::bench::send_all(socket, hello);
     if (::recv(socket, welcome, sizeof welcome, 0) <= 0) return 1;
-    sockets.push_back(socket);
   }
   char done = 1;
   if (::write(tell_to, &done, 1) != 1) return 1;
@@ -58,7 +66,9 @@ int clients(int port_from, int tell_to, int end_from, int count) {
 }  // namespace
 
 int main(int arguments, char** texts) {
-  const int count = arguments > 1 ? std::atoi(texts[1]) : 10'000;
+  const bool has_tls = arguments > 1 && std::string_view(texts[1]) == "tls";
+  const int given = has_tls ? 2 : 1;
+  const int count = arguments > given ? std::atoi(texts[given]) : 10'000;
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
@@ -66,10 +76,10 @@ int main(int arguments, char** texts) {
   int port[2], told[2], end[2];
   if (::pipe(port) != 0 || ::pipe(told) != 0 || ::pipe(end) != 0) fail("pipe");
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(clients(port[0], told[1], end[0], count));
+  if (child == 0) ::_exit(clients(port[0], told[1], end[0], count, has_tls));
   ::close(told[1]);
   const auto remove_files = [] {
-    for (const char* part : {"", "-wal", "-shm", "-lock", "-work"})
+    for (const char* part : {"", "-wal", "-shm", "-lock", "-work", "-tls.pem"})
       std::filesystem::remove(std::string("idle_connections.muster") + part);
   };
   remove_files();
@@ -81,6 +91,7 @@ int main(int arguments, char** texts) {
     options.listen = "127.0.0.1:0";
     options.page_folder = "none";
     options.token = token;
+    options.self_signed = has_tls;
     options.limits.sessions_max = static_cast<std::uint32_t>(count) + 1;
     const Server server(world, options);
     for (int i = 0; i < 50; ++i) (void)world.next_frame();
@@ -98,8 +109,8 @@ int main(int arguments, char** texts) {
       result = 1;
     } else {
       for (int i = 0; i < 200; ++i) (void)world.next_frame();
-      std::printf("%d connections that say nothing: %.1f KiB of the server's memory each (%.0f MiB before)\n", count,
-                  (resident_kib() - before) / count, before / 1024);
+      std::printf("%d connections%s that say nothing: %.1f KiB of the server's memory each (%.0f MiB before)\n", count,
+                  has_tls ? " with TLS" : "", (resident_kib() - before) / count, before / 1024);
     }
     (void)!::write(end[1], &done, 1);
     ::waitpid(child, nullptr, 0);

@@ -1,4 +1,4 @@
-# What Muster's libraries link. The registry and the client need flatbuffers, xxhash and threads; the rest is looked for, and missed by
+# What Muster's libraries link. The registry needs flatbuffers, xxhash and threads; the rest is looked for, and missed by
 # the targets that need it.
 find_package(Threads REQUIRED)
 find_package(FlatBuffers NAMES FlatBuffers flatbuffers QUIET)

@@ -147,6 +147,8 @@ set(muster_client_sources
   client/cpp/questions.cc
   client/cpp/references.cc
   client/cpp/watches.cc
+  system/tls.cc
+  system/token_proof.cc
 )
 set(muster_world_sources
   server/world/file/database.cc
@@ -193,6 +195,7 @@ set(muster_world_sources
 set(muster_server_sources
   server/access/refusals.cc
   server/access/users.cc
+  server/desk/asked_figures.cc
   server/desk/desk.cc
   server/desk/desk_figures.cc
   server/door/address_file.cc
@@ -203,6 +206,8 @@ set(muster_server_sources
   server/door/session_protocol.cc
   server/door/session_stream.cc
   server/door/socket_stream.cc
+  server/door/tls_certificates.cc
+  server/door/tls_stream.cc
   server/door/users_changes.cc
   server/door/web_stream.cc
   server/edits/budgets.cc
@@ -263,11 +268,14 @@ set(muster_server_sources
   server/watches/watch_sending.cc
   server/watches/watch_turns.cc
   server/watches/watches.cc
+  server/web/host_rules.cc
   server/web/http_wire.cc
   server/web/page_files.cc
   server/web/site.cc
   server/web/web_address.cc
   server/web/world_files.cc
+  system/tls.cc
+  system/token_proof.cc
 )
 set(muster_public_headers
   client/cpp/address_file.h

@@ -18,6 +18,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "registry/host.h"
@@ -54,6 +55,9 @@ struct Arguments {
   std::vector<std::string> schemas, include_folders, plugins, limits;
   std::string listen = "127.0.0.1:7717";
   std::string unix_path;
+  std::string certificate, key;
+  bool self_signed = false;
+  std::vector<std::string> proxies;
   std::string token_file;
   std::string page;
   double hz = 0;
@@ -68,9 +72,10 @@ struct Arguments {
   std::uint64_t skip = 0;
   double watchdog_s = 5;
   double cascade_ms = 100;
+  double sleep_after_s = 0;
   std::uint64_t carried_messages = 0;
   std::uint32_t carried_mib = 0;
-  bool make_new = false, must_exist = false, quiet = false;
+  bool make_new = false, must_exist = false, quiet = false, stops_at_eof = false;
 };
 
 World* running = nullptr;  // used only by the signal handler
@@ -82,6 +87,22 @@ volatile std::sig_atomic_t was_signalled = 0;
 void on_signal(int) {
   was_signalled = 1;
   if (running) running->stop();
+}
+
+// Number of times that SIGHUP asked for the certificate to be read again.
+volatile std::sig_atomic_t hangups = 0;
+void on_hangup(int) { hangups = hangups + 1; }
+
+/// Stops the world once standard input has ended.
+void stop_at_eof() {
+  std::thread([] {
+    char room[256];
+    while (true) {
+      const ssize_t got = ::read(STDIN_FILENO, room, sizeof room);
+      if (got == 0 || (got < 0 && errno != EINTR)) break;
+    }
+    ::kill(::getpid(), SIGTERM);
+  }).detach();
 }
 
 int complain(ExitCode code, const std::string& text) {
@@ -337,6 +358,11 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   ServerOptions listening;
   listening.listen = arguments.listen;
   listening.unix_path = arguments.unix_path;
+  listening.certificate = arguments.certificate;
+  listening.key = arguments.key;
+  listening.self_signed = arguments.self_signed;
+  listening.certificate_asked = [] { return static_cast<std::uint64_t>(hangups); };
+  listening.proxies = arguments.proxies;
   listening.token = *token;
   listening.page_folder = arguments.page;
   listening.users_file = real_path(arguments.world) + "-users";
@@ -346,6 +372,7 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   listening.plugins = served.plugins.get();
   listening.limits = *limits;
+  listening.sleep_after = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.sleep_after_s * 1e9));
   listening.open_again = [&] {
     again = true;
     world->stop();
@@ -371,7 +398,8 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   }
 
   running = &*world;
-  handle_signals(on_signal);
+  handle_signals(on_signal, arguments.certificate.empty() && !arguments.self_signed ? nullptr : on_hangup);
+  if (arguments.stops_at_eof) stop_at_eof();
 
   for (bool first = true;; first = false) {
     std::optional<Server> server;
@@ -389,6 +417,7 @@ int serve(const Arguments& arguments, const LogQueue& log) {
     spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
                  world->registry().types().types().size(), is_new && first ? "a new world" : "opened");
     if (!server->address().empty()) spdlog::info("listening on {}", server->address());
+    if (!server->fingerprint().empty()) spdlog::info("fingerprint {}", server->fingerprint());
     if (!server->unix_path().empty()) spdlog::info("listening on {}", server->unix_path());
     spdlog::info("token {}", server->token());
 
@@ -435,8 +464,19 @@ int main(int argc, char** argv) {
   app.add_option("-I", arguments.include_folders, "folder in which .fbs files look for those they include; repeatable")
       ->allow_extra_args(false);
   app.add_option("--plugin", arguments.plugins, "a shared library with handlers; repeatable");
-  app.add_option("--listen", arguments.listen, "loopback address and port; port 0: any free one; empty: no TCP")
+  app.add_option("--listen", arguments.listen,
+                 "address and port, which without TLS is a loopback address; port 0: any free one; empty: no TCP")
       ->capture_default_str();
+  app.add_option("--cert", arguments.certificate,
+                 "file in PEM format with the certificate for TLS and those of its issuers; read again on SIGHUP, and "
+                 "when it changes");
+  app.add_option("--key", arguments.key, "file in PEM format with the private key of the certificate");
+  app.add_flag("--self-signed", arguments.self_signed,
+               "TLS with a certificate of its own, kept in WORLD-tls.pem, whose fingerprint clients must know");
+  app.add_option("--behind-proxy", arguments.proxies,
+                 "ADDR[,ADDR]: addresses of reverse proxies whose X-Forwarded-... fields are believed")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   app.add_option("--unix", arguments.unix_path, "Unix socket to listen on as well");
   app.add_option("--page", arguments.page,
                  "a folder with the editor's page instead of the one that was installed; \"none\": serve none");
@@ -498,6 +538,11 @@ int main(int argc, char** argv) {
                  "number of an input to skip, before which the world is stopped because its process died there "
                  "repeatedly; the world is saved without it, and continues")
       ->check(CLI::Range(std::uint64_t{1}, ~std::uint64_t{0}));
+  app.add_option("--sleep-after", arguments.sleep_after_s,
+                 "seconds without sessions and work after which the server saves and ends, as a muster-host asks; 0: "
+                 "never")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   app.add_option("--workers", arguments.workers,
                  "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
@@ -511,10 +556,13 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
   app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
+  app.add_flag("--stop-at-eof", arguments.stops_at_eof,
+               "stop when standard input ends, which it does when a program that started the server dies");
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
   app.footer(
       "While it runs, WORLD-server.json next to the world gives clients of the same user the address and the token.\n"
-      "SIGTERM, SIGINT and SIGHUP stop it after a save; a second one stops it immediately, without a save.\n"
+      "SIGTERM, SIGINT and SIGHUP stop it after a save; a second one stops it immediately, without a save. With TLS, "
+      "SIGHUP reads the certificate again instead.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
       "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin.");
   try {

@@ -46,8 +46,12 @@ void act_on(int signal, void (*handler)(int), int flags) {
 
 }  // namespace
 
-void handle_signals(void (*stop)(int)) {
+void handle_signals(void (*stop)(int), void (*hang_up)(int)) {
   for (const int signal : stopping) {
+    if (signal == SIGHUP && hang_up) {
+      act_on(signal, hang_up, SA_RESTART);
+      continue;
+    }
     struct sigaction before{};
     if (signal == SIGHUP && ::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     act_on(signal, stop, static_cast<int>(SA_RESETHAND));

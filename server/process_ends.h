@@ -4,8 +4,9 @@
 namespace muster {
 
 /// Calls `stop` on the first SIGTERM, SIGINT or SIGHUP; `stop` must be safe in a signal handler. A
-/// second such signal ends the process. A SIGHUP that is ignored (nohup) stays ignored.
-void handle_signals(void (*stop)(int));
+/// second such signal ends the process. If `hang_up` is not null, calls it on every SIGHUP instead.
+/// Otherwise, a SIGHUP that is ignored (nohup) stays ignored.
+void handle_signals(void (*stop)(int), void (*hang_up)(int) = nullptr);
 /// Ignores SIGPIPE and SIGXFSZ, so that writes fail instead. On SIGBUS, names the signal on stderr
 /// and lets it end the process. Must be called before a world is opened, whose own handler of
 /// SIGBUS passes on the signals that do not concern it.

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "server/desk/desk.h"
@@ -12,9 +13,11 @@
 #include "server/door/listening.h"
 #include "server/page_folder.h"
 #include "server/plugins/plugins.h"
+#include "server/web/host_rules.h"
 #include "server/web/web_address.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world.h"
+#include "system/mutex.h"
 #include "system/real_path.h"
 
 namespace muster {
@@ -26,12 +29,36 @@ std::string absolute(const std::string& path) {
   return ::getcwd(here, sizeof here) ? std::string(here) + "/" + path : path;
 }
 
+bool has_tls(const ServerOptions& options) {
+  return options.self_signed || !options.certificate.empty() || !options.key.empty();
+}
+
+/// Throws if the options for TLS contradict each other, or if the certificate cannot be read.
+void check_tls(const ServerOptions& options) {
+  if (options.self_signed && !(options.certificate.empty() && options.key.empty()))
+    throw ServerError("a certificate (--cert, --key) and a self-signed one (--self-signed) exclude each other");
+  if (has_tls(options) && !is_built_with_tls())
+    throw ServerError("this program was built without TLS (option tls of its build)");
+  if (has_tls(options) && options.listen.empty()) throw ServerError("TLS needs an address to listen on");
+  for (const std::string& proxy : options.proxies)
+    if (!is_ip_address(proxy)) throw ServerError("--behind-proxy: '" + proxy + "' is not an IP address");
+  if (!options.self_signed) (void)read_identity({options.certificate, options.key});
+}
+
+/// Returns the address under which programs on this machine reach a server that listens on all.
+std::string local_address(const std::string& address) {
+  for (const char* all : {"0.0.0.0:", "[::]:"})
+    if (address.starts_with(all)) return "127.0.0.1:" + address.substr(std::string_view(all).size());
+  return address;
+}
+
 ListenerOptions listening(const ServerOptions& options) {
   if (options.listen.empty() && options.unix_path.empty())
     throw ServerError("neither an address nor a socket path to listen on");
   ListenerOptions made;
   made.listen = options.listen;
   made.unix_path = options.unix_path;
+  made.proxies = options.proxies;
   made.log = options.log;
   made.warn = options.warn;
   if (options.users_file != "none") made.users_file = absolute(options.users_file);
@@ -73,14 +100,32 @@ struct Server::Impl final : WorldSide {
     const std::string world_path = absolute(world.path());
     door.world_folder = world_path.substr(0, world_path.rfind('/'));
     door.world_file = known.world;
+    check_tls(options);
+    door.tls = {absolute(options.certificate), absolute(options.key), options.certificate_asked,
+                [this](const TlsIdentity& identity) { renew(identity); }};
+    if (options.self_signed) {
+      door.tls.certificate = door.tls.key = real_path(world_path) + "-tls.pem";
+      if (const auto made = make_self_signed(door.tls.key, hosts_of_self(options.listen)); !made)
+        throw ServerError(made.error());
+    }
+    const auto identity = read_identity(door.tls);
+    if (identity) fingerprint = identity->fingerprint();
     listener.emplace(*desk, std::move(door));
     address = listener->address();
-    if (options.address_file != "none")
-      address_file.emplace(
-          absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
-          AddressEntry{world_path, address, absolute(options.unix_path), options.token, options.program});
-    if (!address.empty()) editor_url = "http://" + address + "/#token=" + escaped(options.token);
+    {
+      const MutexLock lock(address_mutex);
+      entry = {world_path,    local_address(address), absolute(options.unix_path),
+               options.token, options.program,        fingerprint};
+      if (options.address_file != "none")
+        address_file.emplace(
+            absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
+            entry);
+    }
+    if (!address.empty())
+      editor_url = (identity ? "https://" + host_for_browsers(*identity) : "http://" + address) +
+                   "/#token=" + escaped(options.token);
     world.add_visitor(*desk);
+    if (options.sleep_after.count() > 0) look_for_sleep();
   }
 
   ~Impl() {
@@ -89,11 +134,52 @@ struct Server::Impl final : WorldSide {
   }
 
   void stop() {
-    address_file.reset();
+    {
+      const MutexLock lock(address_mutex);
+      address_file.reset();
+    }
     listener->stop();
   }
 
  private:
+  /// Returns the host and port for links. On an address that other machines reach, it is the first
+  /// name for which the certificate is valid.
+  std::string host_for_browsers(const TlsIdentity& identity) const {
+    const std::string port = address.substr(address.rfind(':'));
+    if (address.starts_with("127.") || address.starts_with("[::1]")) return address;
+    for (const std::string& name : identity.names())
+      if (name != "localhost" && !name.starts_with("*")) return name + port;
+    return local_address(address);
+  }
+  /// Tells clients on this machine the fingerprint of a new certificate. Called on the listener's
+  /// thread.
+  void renew(const TlsIdentity& identity) {
+    const MutexLock lock(address_mutex);
+    if (!address_file) return;
+    entry.fingerprint = identity.fingerprint();
+    try {
+      address_file->rewrite(entry);
+    } catch (const ServerError& error) {
+      warn(error.what());
+    }
+  }
+  /// Looks again and again whether the world may sleep. Called on the listener's thread, and first
+  /// by the constructor.
+  void look_for_sleep() {
+    using namespace std::chrono_literals;
+    const auto pause = std::clamp<std::chrono::nanoseconds>(options.sleep_after / 8, 10ms, 1s);
+    listener->call_in(pause, [this] {
+      const auto now = std::chrono::steady_clock::now();
+      if (desk->sessions() > 0) needed = now;
+      if (now - needed >= options.sleep_after)
+        desk->ask_figures([this](const Figures& figures) {
+          const Pace pace = world.pace();
+          const bool advances = !pace.paused && (world.hz() > 0 || figures.timers > 0);
+          if (!advances && figures.sessions == 0 && figures.questions == 0 && figures.carried_bytes == 0) world.stop();
+        });
+      look_for_sleep();
+    });
+  }
   void fit_to_descriptors() {
     rlimit descriptors{};
     if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
@@ -184,8 +270,12 @@ struct Server::Impl final : WorldSide {
   mutable FrequentProcessorClock processor_clock;
   std::optional<Desk> desk;
   std::optional<Listener> listener;  // destroyed before the desk
-  std::optional<AddressFile> address_file;
-  std::string address, editor_url;
+  Mutex address_mutex;
+  std::optional<AddressFile> address_file MUSTER_GUARDED_BY(address_mutex);
+  AddressEntry entry MUSTER_GUARDED_BY(address_mutex);
+  std::string address, editor_url, fingerprint;
+  // When there was a session most recently.
+  std::chrono::steady_clock::time_point needed = std::chrono::steady_clock::now();
   bool has_editor = false;
 };
 
@@ -194,11 +284,13 @@ Server::~Server() = default;
 void Server::check(const ServerOptions& options) {
   (void)page_of(options, false);
   const ListenerOptions door = listening(options);
-  check_listening(door.listen, options.unix_path);
+  check_tls(options);
+  check_listening(door.listen, options.unix_path, has_tls(options));
   (void)Users(door.admissions, door.users_file);
 }
 const std::string& Server::address() const noexcept { return impl_->address; }
 const std::string& Server::unix_path() const noexcept { return impl_->options.unix_path; }
+const std::string& Server::fingerprint() const noexcept { return impl_->fingerprint; }
 const std::string& Server::token() const noexcept { return impl_->options.token; }
 bool Server::has_editor() const noexcept { return impl_->has_editor; }
 const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }

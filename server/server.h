@@ -2,10 +2,12 @@
 // over HTTP. docs/protocol.md describes the protocol.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "server/access/server_error.h"
 #include "server/session/server_limits.h"
@@ -16,9 +18,23 @@ class Plugins;
 class World;
 
 struct ServerOptions {
-  /// Address to listen on, such as "127.0.0.1:7717". Only loopback addresses are allowed. For port
-  /// 0, the system chooses a free port; see Server::address. If empty, the server does not use TCP.
+  /// Address to listen on, such as "127.0.0.1:7717". Without TLS, only loopback addresses are
+  /// allowed. For port 0, the system chooses a free port; see Server::address. If empty, the server
+  /// does not use TCP.
   std::string listen = "127.0.0.1:7717";
+  /// Files in PEM format with the certificate (followed by those of its issuers) and the private
+  /// key. If set, the port of `listen` accepts only connections with TLS 1.3. The files are read
+  /// again when they change; open sessions go on.
+  std::string certificate = {}, key = {};
+  /// If true, the server uses a certificate of its own, which it keeps in WORLD-tls.pem. Clients
+  /// recognize it by its fingerprint.
+  bool self_signed = false;
+  /// Returns a number that changes when the certificate must be read again although its files look
+  /// the same. Called on the listener's thread. May be null.
+  std::function<std::uint64_t()> certificate_asked = {};
+  /// Addresses of reverse proxies, such as "10.0.0.7". Only from these addresses does the server
+  /// believe the HTTP fields X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host.
+  std::vector<std::string> proxies = {};
   /// Path of a Unix socket that only its owner can access. If empty, there is no Unix socket. A
   /// stale socket is replaced, but a socket on which a server is already listening is an error.
   std::string unix_path = {};
@@ -53,6 +69,9 @@ struct ServerOptions {
   /// sessions with the right `admin` may reload them. If there are plugins, `log` is also called on
   /// the world thread. The object must outlive the server.
   Plugins* plugins = nullptr;
+  /// If positive, the server stops the world (World::stop) once there has been no session for this
+  /// long, and nothing to do: no ticks, no timers that advance, and no messages that wait.
+  std::chrono::nanoseconds sleep_after = {};
   /// Called if the type layouts of a reloaded plugin differ from the world's, provided that a copy
   /// of the state could be converted. The call is made on the world thread, after the world has
   /// been saved and before the session receives its answer. The host must stop the world
@@ -68,8 +87,8 @@ struct ServerOptions {
 class Server {
  public:
   /// Starts serving. Throws ServerError if an address or socket path is invalid, if the server
-  /// cannot listen, if the page or the list of users cannot be read, or if the address file cannot
-  /// be written.
+  /// cannot listen, if the certificate, the page or the list of users cannot be read, or if the
+  /// address file cannot be written.
   explicit Server(World& world, ServerOptions options = {});
   ~Server();
   Server(const Server&) = delete;
@@ -86,9 +105,13 @@ class Server {
   /// Returns the path of the Unix socket, or an empty string if there is none.
   const std::string& unix_path() const noexcept;
   const std::string& token() const noexcept;
+  /// Returns the SHA-256 fingerprint of the certificate with which the server started, as 64
+  /// hexadecimal digits. The result is empty without TLS.
+  const std::string& fingerprint() const noexcept;
   /// Returns the editor's address, including the token that has all rights:
-  /// "http://127.0.0.1:7717/#token=...". The token follows the #, so that browsers do not send it
-  /// in requests. Special characters in the token are escaped. The result is empty without TCP.
+  /// "http://127.0.0.1:7717/#token=...", or "https://..." with TLS. The token follows the #, so
+  /// that browsers do not send it in requests. Special characters in the token are escaped. The
+  /// result is empty without TCP.
   const char* editor_url() const noexcept;
   /// Returns true if there is a page at editor_url(). Returns false without TCP or without a page
   /// folder.

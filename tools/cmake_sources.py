@@ -16,9 +16,9 @@ LISTS = {
     "muster_schema_sources": ["muster_schema"],
     "muster_schemac_sources": ["schemac"],
     "muster_registry_sources": ["muster_messages", "muster_registry"],
-    "muster_client_sources": ["muster-client"],
+    "muster_client_sources": ["muster-client", "tls"],
     "muster_world_sources": ["muster-world"],
-    "muster_server_sources": ["muster-server", "listener", "page_folder"],
+    "muster_server_sources": ["muster-server", "listener", "page_folder", "tls"],
 }
 
 

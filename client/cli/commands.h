@@ -187,4 +187,14 @@ struct Import {
 };
 void import(const Common& common, const Import& import, const ServerChoice& server);
 
+// --- host/hosted.cc
+struct WorldsOrder {
+  /// "list" (if empty), "create", "copy", "sleep", "wake", "delete", or "restore".
+  std::string what;
+  std::string name;  ///< name of the world; for "restore", the id of a deleted world
+  std::string to;    ///< name of the copy
+};
+/// Acts on the worlds of the muster-host at --connect.
+void worlds(const Common& common, const WorldsOrder& order);
+
 }  // namespace muster::cli

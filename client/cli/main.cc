@@ -69,8 +69,12 @@ int main(int argc, char** argv) {
   app.fallthrough();  // options that apply to all commands may also follow the command's name
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.add_option("--world", common.where.world, "The world file whose server to use (or MUSTER_WORLD)");
-  app.add_option("--connect", common.where.connect, "Another server: HOST:PORT or unix:PATH");
+  app.add_option("--connect", common.where.connect, "Another server: HOST:PORT, tls:HOST:PORT or unix:PATH");
   app.add_option("--token", common.where.token, "Token for that server (default: $MUSTER_TOKEN)");
+  app.add_option("--fingerprint", common.where.fingerprint,
+                 "Trust the server whose certificate has this SHA-256 fingerprint, as muster-server prints it");
+  app.add_option("--ca", common.where.ca_file,
+                 "File with the issuers of certificates to trust, instead of the system's");
   app.add_option("--timeout", common.where.seconds_max, "How many seconds to wait for an answer")
       ->default_val(10)
       ->check(CLI::Range(0.01, 86400.0));
@@ -102,6 +106,16 @@ int main(int argc, char** argv) {
         server_options(sub);
       },
       [&] { make_new(common, world, server); });
+  WorldsOrder worlds_order;
+  command(
+      "worlds", "List the worlds of a muster-host (--connect), or create, copy, sleep, wake, delete, restore one",
+      [&](CLI::App& sub) {
+        sub.add_option("ACTION", worlds_order.what, "What to do; default: list")
+            ->check(CLI::IsMember({"list", "create", "copy", "sleep", "wake", "delete", "restore"}));
+        sub.add_option("WORLD", worlds_order.name, "Name of the world; for restore, the id that --json lists");
+        sub.add_option("COPY", worlds_order.to, "Name of the copy");
+      },
+      [&] { worlds(common, worlds_order); });
   Import import_;
   command(
       "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world",

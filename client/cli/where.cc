@@ -22,8 +22,10 @@ std::string variable(const char* name) {
   return value ? value : "";
 }
 
-Client open(const Where& where, std::string address, std::string token) {
+Client open(const Where& where, std::string address, std::string token, const std::string& fingerprint = {}) {
   ClientOptions options;
+  options.fingerprint = where.fingerprint.empty() ? fingerprint : where.fingerprint;
+  options.ca_file = where.ca_file;
   options.address = std::move(address);
   options.token = std::move(token);
   options.name = variable("USER");
@@ -112,7 +114,7 @@ Client connect_to_world(const Where& where, const std::string& world) {
       fail(Exit::unreachable, "there is no world " + world);
     fail(Exit::unreachable, address.error().text);
   }
-  return open(where, address->best(), where.token.empty() ? address->token : where.token);
+  return open(where, address->best(), where.token.empty() ? address->token : where.token, address->fingerprint);
 }
 
 Client connect(const Where& given) {
@@ -123,14 +125,14 @@ Client connect(const Where& given) {
     // a token.
     const std::size_t colon = where.connect.rfind(':');
     if (colon == std::string::npos || colon == 0 || colon + 1 == where.connect.size())
-      fail(Exit::usage, "'" + where.connect + "' is not an address: expected HOST:PORT or unix:PATH");
+      fail(Exit::usage, "'" + where.connect + "' is not an address: expected HOST:PORT, tls:HOST:PORT or unix:PATH");
     if (where.token.empty()) fail(Exit::usage, "--connect needs the server's token: --token, or MUSTER_TOKEN");
     return open(where, where.connect, where.token);
   }
   if (where.world.empty()) where.world = variable("MUSTER_WORLD");
   if (!where.world.empty()) return connect_to_world(where, where.world);
   const ServerAddress here = served_alone_here();
-  return open(where, here.best(), where.token.empty() ? here.token : where.token);
+  return open(where, here.best(), where.token.empty() ? here.token : where.token, here.fingerprint);
 }
 
 }  // namespace muster::cli

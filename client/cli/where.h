@@ -10,9 +10,10 @@ namespace muster::cli {
 /// The world that a command uses, as given on the command line and in the environment.
 struct Where {
   std::string world;    ///< value of --world or, if it is not given, of MUSTER_WORLD
-  std::string connect;  ///< value of --connect: "host:port" or "unix:/path"
+  std::string connect;  ///< value of --connect, an address as in ClientOptions
   std::string token;    ///< value of --token or, if it is not given, of MUSTER_TOKEN
   double seconds_max = 10;
+  std::string fingerprint = {}, ca_file = {};  ///< values of --fingerprint and --ca
 };
 
 /// Connects to the server given by --connect. If --connect is not given, connects to the server of

@@ -133,6 +133,7 @@ Result<ServerAddress> read_address_file(const std::string& world_path) {
     if (key == "address") address.address = value;
     if (key == "unix") address.unix_path = value;
     if (key == "token") address.token = value;
+    if (key == "tls") address.fingerprint = value;
     if (key == "pid") address.pid = std::strtoll(value.c_str(), nullptr, 10);
   });
   if (!whole || address.token.empty() || address.pid <= 0) return mistaken(path + " is not a server's address file");

@@ -3,6 +3,7 @@
 //
 //   town.muster-server.json   {"world": ..., "address": "127.0.0.1:7717", "unix": ..., "token": ..., "pid": ..., "server": ...}
 //
+// If the server uses TLS, "tls" is the fingerprint of its certificate.
 // The file is readable only by its owner, and is removed on a clean shutdown. A file left behind by
 // a server that was killed contains the id of a process that no longer exists.
 #pragma once
@@ -20,9 +21,13 @@ struct ServerAddress {
   std::string unix_path;  ///< empty if the server does not use a Unix socket
   std::string token;
   std::int64_t pid = 0;
+  std::string fingerprint = {};  ///< value for ClientOptions::fingerprint; empty without TLS
 
   /// Returns the preferred value for ClientOptions::address: the Unix socket, if there is one.
-  std::string best() const { return unix_path.empty() ? address : "unix:" + unix_path; }
+  std::string best() const {
+    if (!unix_path.empty()) return "unix:" + unix_path;
+    return fingerprint.empty() ? address : "tls:" + address;
+  }
 };
 
 /// Returns the path of the address file that belongs to the world file at `world_path`.

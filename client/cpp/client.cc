@@ -9,6 +9,7 @@
 
 #include "client/cpp/byte_stream.h"
 #include "client/cpp/client_impl.h"
+#include "system/token_proof.h"
 
 namespace muster {
 namespace {
@@ -253,9 +254,40 @@ Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
+Result<std::vector<Received>> Client::greet(session::Hello hello) {
+  if (impl_->stream.is_trusted()) {
+    hello.token = impl_->options.token;
+    return ask_all(hello);
+  }
+  const TokenHash hash = hash_of_token(impl_->options.token);
+  const TokenId id = id_of_token(hash);
+  const ProofNonce nonce = draw_nonce();
+  hello.token_id.assign(id.begin(), id.end());
+  hello.nonce.assign(nonce.begin(), nonce.end());
+  auto frames = ask_all(hello);
+  if (!frames) return frames;
+  const auto challenge = answer_in<session::Challenge>(frames->front());
+  if (!challenge) return std::unexpected(challenge.error());
+  if (!equal_in_constant_time(challenge->proof, proof_of(Prover::server, hash, nonce, challenge->nonce)))
+    return error(ClientError::Kind::lost, "the program at " + impl_->options.address +
+                                              " is not the server that was meant: it does not know the token");
+  session::Proof proof;
+  const TokenProof made = proof_of(Prover::client, hash, nonce, challenge->nonce);
+  proof.proof.assign(made.begin(), made.end());
+  return ask_all(proof);
+}
+
+/// Splits "HOST:7717/town" into the address and the world. A Unix socket has no world.
+static std::pair<std::string, std::string> split_world(const std::string& address) {
+  const std::size_t slash = address.starts_with("unix:") ? std::string::npos : address.find('/');
+  if (slash == std::string::npos) return {address, {}};
+  return {address.substr(0, slash), address.substr(slash + 1)};
+}
+
 Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) {
   const Deadline until = Clock::now() + options.time_max;
-  auto stream = ByteStream::connect(options.address, until);
+  const auto [address, world] = split_world(options.address);
+  auto stream = ByteStream::connect(address, until, {.fingerprint = options.fingerprint, .ca_file = options.ca_file});
   if (!stream) return std::unexpected(stream.error());
   Client client(std::make_unique<Impl>(std::move(*stream), std::move(options), compiled));
   Impl& impl = *client.impl_;
@@ -264,12 +296,12 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   session::Hello hello;
   hello.protocol = session::protocol_newest;
   hello.protocol_oldest = session::protocol_oldest;
-  hello.token = impl.options.token;
   hello.name = impl.options.name;
   hello.kind = impl.options.kind;
   hello.secret = impl.options.before.secret;
   hello.last_sequence = impl.options.before.sequence;
-  const auto frames = client.ask_all(hello);
+  hello.world = world;
+  const auto frames = client.greet(std::move(hello));
   if (!frames) return std::unexpected(frames.error());
   if (auto welcome = answer_in<session::Welcome>(frames->front()); !welcome) return std::unexpected(welcome.error());
   impl.frame_bytes_max = impl.welcome.frame_bytes_max;

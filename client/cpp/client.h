@@ -40,7 +40,8 @@ struct SoFar {
 };
 
 struct ClientOptions {
-  /// "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket".
+  /// "127.0.0.1:7717", "localhost:7717", "tls:HOST:7717" or "unix:/path/of/socket". Connections to
+  /// other machines always use TLS. "HOST:7717/town" is the world "town" of a muster-host.
   std::string address = "127.0.0.1:7717";
   std::string token = {};
   std::string name = {};        ///< the client's name, shown to other users
@@ -51,6 +52,11 @@ struct ClientOptions {
   /// Limit on the total size of the frames that have been received but not yet returned by next().
   /// A watch that exceeds this limit fails.
   std::size_t watch_bytes_max = 256u << 20;
+  /// SHA-256 fingerprint of the server's certificate: 64 hexadecimal digits. If empty, the
+  /// certificate must be valid for the host of `address`, and its issuer must be trusted.
+  std::string fingerprint = {};
+  /// File with the certificates of trusted issuers, in PEM format, instead of the system's.
+  std::string ca_file = {};
 };
 
 /// A received frame that owns its memory. Its batch has been verified.
@@ -343,6 +349,9 @@ class Client {
            ...);
     return fits;
   }
+  /// Sends the Hello and returns the Welcome. The token is sent only to a server that is trusted;
+  /// otherwise, both sides prove that they know it.
+  Result<std::vector<Received>> greet(session::Hello hello);
   /// Sends a batch in the world's layout, which may differ from this program's layout.
   Result<Acknowledged> push_named(std::span<const std::byte> batch);
   /// Fails if a watch requests a type whose layout in the world differs from this program's layout.

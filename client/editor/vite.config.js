@@ -6,7 +6,7 @@ if (!client) throw new Error('MUSTER_CLIENT_TS says where the package muster-cli
 
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  base: '/',
+  base: './',  // a muster-host serves the page at /w/NAME/
   resolve: { alias: { 'muster-client': client + '/index.js' } },
   // The server allows no scripts, styles or pictures that are written into the page itself.
   build: {

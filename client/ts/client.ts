@@ -9,6 +9,7 @@ import type { Received } from './connection.js';
 import { ask_durable, wait_durable } from './durable.js';
 import { epoch_over } from './epoch.js';
 import type { Acknowledged, SoFar } from './epoch.js';
+import { greet } from './greeting.js';
 import { handler_rows } from './handlers.js';
 import type { HandlerRow } from './handlers.js';
 import { Ids } from './ids.js';
@@ -35,7 +36,6 @@ import {
   GetSchema,
   GetTemplate,
   GetText,
-  Hello,
   ListChildren,
   ListHandlers,
   ListTemplates,
@@ -48,9 +48,8 @@ import {
   Shown,
   StopPlaying,
   Templates,
-  Welcome,
 } from './session.js';
-import type { ClockState, Durable, Fault, History, NewEpoch, QuestionKey, RunState } from './session.js';
+import type { ClockState, Durable, Fault, History, NewEpoch, QuestionKey, RunState, Welcome } from './session.js';
 import { held_values } from './shown.js';
 import type { ShownEntity } from './shown.js';
 import { encode_part, encode_steps } from './step.js';
@@ -79,6 +78,8 @@ export interface ClientOptions {
   time_max_ms?: number;
   /** `so_far` of the previous client, if any. */
   before?: SoFar;
+  /** Name of the world, if the server is a muster-host. */
+  world?: string;
 }
 
 /** The target of a message: one entity, several (one message for all of them), or the world. */
@@ -117,16 +118,15 @@ export class Client {
   static async open(stream: ByteStream, options: ClientOptions = {}): Promise<Client> {
     const connection = new Connection(stream, options.time_max_ms ?? 10_000);
     try {
-      const hello = connection.control(Hello, {
+      const welcome = await greet(connection, stream.proofs, options.token ?? '', {
         protocol: protocol_newest,
         protocol_oldest,
-        token: options.token ?? '',
         name: options.name ?? '',
         kind: options.kind ?? 'client',
         secret: options.before?.secret ?? 0n,
         last_sequence: options.before?.sequence ?? 0n,
+        world: options.world ?? '',
       });
-      const welcome = answer_of((await connection.ask(hello))[0], Welcome);
       for (const received of await connection.ask(connection.control(GetSchema, {})))
         if (received.batch.type.id === Schema.id) connection.learn(received);
       return new Client(connection, welcome, options.before);

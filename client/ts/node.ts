@@ -6,12 +6,17 @@ import { Client } from './client.js';
 import type { ClientOptions } from './client.js';
 import { ClientError, mistaken } from './client_error.js';
 import { connect_stream } from './node_stream.js';
+import type { ServerTrust } from './node_stream.js';
 
 export * from './index.js';
 export { connect_stream } from './node_stream.js';
+export type { ServerTrust } from './node_stream.js';
 
-export interface ConnectOptions extends ClientOptions {
-  /** "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket". */
+export interface ConnectOptions extends ClientOptions, ServerTrust {
+  /**
+   * "127.0.0.1:7717", "localhost:7717", "tls:HOST:7717" or "unix:/path/of/socket". Connections to
+   * other machines always use TLS. "HOST:7717/town" is the world "town" of a muster-host.
+   */
   address: string;
 }
 
@@ -20,7 +25,11 @@ export interface ConnectOptions extends ClientOptions {
  * `lost` if there is no answer.
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
-  return Client.open(await connect_stream(options.address, options.time_max_ms ?? 10_000), options);
+  const slash = options.address.startsWith('unix:') ? -1 : options.address.indexOf('/');
+  const address = slash < 0 ? options.address : options.address.slice(0, slash);
+  const world = slash < 0 ? options.world : options.address.slice(slash + 1);
+  const stream = await connect_stream(address, options.time_max_ms ?? 10_000, options);
+  return Client.open(stream, { ...options, world });
 }
 
 /** The address file that muster-server writes next to a world's file while serving it. */
@@ -31,6 +40,8 @@ export interface ServerAddress {
   address: string;
   /** Path of the Unix socket; empty without one. */
   unix: string;
+  /** Fingerprint of the certificate; absent without TLS. */
+  tls?: string;
   token: string;
   pid: number;
 }
@@ -60,11 +71,19 @@ function lacks_lock(world_path: string, pid: number): boolean {
   }
 }
 
+/** Address and token of a world's server, for connect. */
+export interface FoundServer {
+  address: string;
+  token: string;
+  fingerprint?: string;
+  server: ServerAddress;
+}
+
 /**
  * Returns address and token of a world's server, for connect. Fails with `lost` if no server serves
  * the world, and with `mistaken` if its address file is invalid.
  */
-export function read_address_file(world_path: string): { address: string; token: string; server: ServerAddress } {
+export function read_address_file(world_path: string): FoundServer {
   const path = real_path(world_path) + '-server.json';
   let server: ServerAddress;
   try {
@@ -88,5 +107,8 @@ export function read_address_file(world_path: string): { address: string; token:
     const what = `process ${server.pid}, which ${path} names, does not have it open`;
     throw new ClientError('lost', `no server is running for ${world_path}: ${what}`);
   }
-  return { address: server.unix ? 'unix:' + server.unix : server.address, token: server.token, server };
+  const { token, tls } = server;
+  if (server.unix) return { address: 'unix:' + server.unix, token, server };
+  if (tls) return { address: 'tls:' + server.address, token, fingerprint: tls, server };
+  return { address: server.address, token, server };
 }

@@ -1,14 +1,32 @@
-// TCP and Unix sockets of Node.
-import { connect as connect_socket } from 'node:net';
+// TCP and Unix sockets of Node, with and without TLS.
+import { readFileSync } from 'node:fs';
+import { connect as connect_socket, isIP } from 'node:net';
 import type { Socket } from 'node:net';
+import { connect as connect_tls } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 
 import { ClientError, mistaken } from './client_error.js';
-import type { ByteStream } from './stream.js';
+import type { ByteStream, TokenProofs } from './stream.js';
+import { token_proofs } from './token_proofs.js';
+
+/** Tells a client which servers to trust. */
+export interface ServerTrust {
+  /**
+   * SHA-256 fingerprint of the server's certificate: 64 hexadecimal digits. If absent, the
+   * certificate must be valid for the host of the address, and its issuer must be trusted.
+   */
+  fingerprint?: string;
+  /** File with the certificates of trusted issuers, in PEM format, instead of those of Node. */
+  ca_file?: string;
+}
 
 class SocketStream implements ByteStream {
   private over = false;
 
-  constructor(private readonly socket: Socket) {}
+  constructor(
+    private readonly socket: Socket,
+    readonly proofs?: TokenProofs,
+  ) {}
 
   start(handlers: { received(bytes: Uint8Array): void; ended(why: string): void }): void {
     const end = (why: string): void => {
@@ -43,34 +61,104 @@ class SocketStream implements ByteStream {
   }
 }
 
+const unknown_issuer = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+function plain_fingerprint(text: string): string {
+  return text.replace(/[: ]/g, '').toLowerCase();
+}
+
+/** Returns the reason why the client must not trust the server, or null. */
+function distrust(socket: TLSSocket, host: string, fingerprint: string | undefined): string | null {
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate) return 'the server has no certificate';
+  const found = plain_fingerprint(certificate.fingerprint256);
+  if (fingerprint !== undefined)
+    return found === fingerprint ? null : `the server's certificate has the fingerprint ${found}, not ${fingerprint}`;
+  if (socket.authorized) return null;
+  const why = String(socket.authorizationError as unknown);
+  if (why.includes('CERT_HAS_EXPIRED')) return `the server's certificate expired on ${certificate.validTo}`;
+  if (why.includes('CERT_NOT_YET_VALID')) return `the server's certificate is not valid before ${certificate.validFrom}`;
+  if (why.includes('ERR_TLS_CERT_ALTNAME_INVALID')) return `the server's certificate is not for ${host}`;
+  if ([...unknown_issuer].some((code) => why.includes(code)))
+    return `the issuer of the server's certificate is not trusted; the certificate has the fingerprint ${found}`;
+  return `the server's certificate is not valid: ${why}`;
+}
+
+function reason_of(error: Error & { code?: string }): string {
+  const code = error.code ?? '';
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/.test(code)) return 'the server does not use TLS';
+  if (code.includes('ALERT_PROTOCOL_VERSION')) return 'the server does not support TLS 1.3';
+  return error.message || code || 'no answer';
+}
+
 /**
- * Connects to `address`: "127.0.0.1:7717", "[::1]:7717", "localhost:7717" or
- * "unix:/path/of/socket". Fails with a ClientError: `lost` if there is no answer within
- * `time_max_ms`, `mistaken` if the address is invalid.
+ * Connects to `address`: "127.0.0.1:7717", "[::1]:7717", "localhost:7717", "tls:HOST:7717" or
+ * "unix:/path/of/socket". Uses TLS 1.3 if the address begins with "tls:" or names another machine,
+ * or if `trust` is not empty. Fails with a ClientError: `lost` if there is no answer within
+ * `time_max_ms` or if the server cannot be trusted, `mistaken` if an argument is invalid.
  */
-export function connect_stream(address: string, time_max_ms: number): Promise<ByteStream> {
+export async function connect_stream(address: string, time_max_ms: number, trust: ServerTrust = {}): Promise<ByteStream> {
   const path = address.startsWith('unix:') ? address.slice(5) : null;
-  const colon = address.lastIndexOf(':');
-  const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
-  const port = Number(address.slice(colon + 1));
-  if (path === '') return Promise.reject(mistaken(`'${address}' does not name a socket`));
+  const place = address.startsWith('tls:') ? address.slice(4) : address;
+  const colon = place.lastIndexOf(':');
+  const host = place.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
+  const port = Number(place.slice(colon + 1));
+  if (path === '') throw mistaken(`'${address}' does not name a socket`);
   if (path === null && (colon <= 0 || !Number.isInteger(port) || port < 1 || port > 65535))
-    return Promise.reject(mistaken(`'${address}' is not an address: expected HOST:PORT or unix:PATH`));
+    throw mistaken(`'${address}' is not an address: expected HOST:PORT, tls:HOST:PORT or unix:PATH`);
+  const fingerprint = trust.fingerprint ? plain_fingerprint(trust.fingerprint) : undefined;
+  if (fingerprint !== undefined && !/^[0-9a-f]{64}$/.test(fingerprint))
+    throw mistaken(`'${trust.fingerprint}' is not a fingerprint: expected 64 hexadecimal digits`);
+  const is_near = host === 'localhost' || host === '::1' || host.startsWith('127.');
+  const encrypts = path === null && (place !== address || !is_near || fingerprint !== undefined || !!trust.ca_file);
+  let issuers: string | undefined;
+  try {
+    if (encrypts && trust.ca_file) issuers = readFileSync(trust.ca_file, 'utf8');
+  } catch (error) {
+    throw mistaken(`the trusted issuers cannot be read: ${(error as Error).message}`);
+  }
   return new Promise((resolve, reject) => {
-    const socket = connect_socket(path !== null ? { path } : { host, port, noDelay: true, keepAlive: true });
+    const begin = (): Socket => {
+      if (path !== null) return connect_socket({ path });
+      if (!encrypts) return connect_socket({ host, port, noDelay: true, keepAlive: true });
+      // The certificate is checked below, so that the error can name its fingerprint.
+      const tls = connect_tls({
+        host,
+        port,
+        minVersion: 'TLSv1.3',
+        rejectUnauthorized: false,
+        ...(isIP(host) ? {} : { servername: host }),
+        ...(issuers === undefined ? {} : { ca: issuers }),
+      });
+      tls.setNoDelay(true);
+      tls.setKeepAlive(true);
+      return tls;
+    };
     const fail = (why: string): void => {
       clearTimeout(timer);
       socket.destroy();
-      reject(new ClientError('lost', `cannot connect to ${path ?? address}: ${why}`));
+      reject(new ClientError('lost', `cannot connect to ${path ?? place}: ${why}`));
     };
+    const failed = (error: Error & { code?: string }): void => fail(reason_of(error));
+    const ended = (): void => fail('the server closed the connection');
     const timer = setTimeout(() => fail('no answer in time'), time_max_ms);
-    const failed = (error: Error & { code?: string }): void => fail(error.message || error.code || 'no answer');
+    const socket = begin();
     socket.once('error', failed);
-    socket.once('connect', () => {
+    socket.once('close', ended);
+    socket.once(encrypts ? 'secureConnect' : 'connect', () => {
+      const why = encrypts ? distrust(socket as TLSSocket, host, fingerprint) : null;
+      if (why !== null) return fail(why);
       clearTimeout(timer);
       socket.removeListener('error', failed);
+      socket.removeListener('close', ended);
       socket.pause();
-      resolve(new SocketStream(socket));
+      resolve(new SocketStream(socket, encrypts ? undefined : token_proofs));
     });
   });
 }

@@ -1,5 +1,13 @@
-// The interface that a client needs from a connection. node_stream.ts implements it with TCP and
-// Unix sockets.
+// The interface that a client needs from a connection. node_stream.ts implements it with TCP, TLS
+// and Unix sockets.
+
+/** Proves that both sides know the token. docs/protocol.md gives the formulas. */
+export interface TokenProofs {
+  /** Returns 32 random bytes. */
+  nonce(): Uint8Array;
+  id(token: string): Uint8Array;
+  proof(side: 'client' | 'server', token: string, client_nonce: Uint8Array, server_nonce: Uint8Array): Uint8Array;
+}
 
 /** A byte stream. Calls no handler before start(), and none after `ended` or close(). */
 export interface ByteStream {
@@ -13,4 +21,9 @@ export interface ByteStream {
   /** Number of bytes passed to send() but not sent yet. */
   readonly unsent_bytes: number;
   close(): void;
+  /**
+   * If set, another program than the server may be at the other end. The client then proves that it
+   * knows the token, and does not send it.
+   */
+  readonly proofs?: TokenProofs;
 }

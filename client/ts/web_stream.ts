@@ -61,7 +61,8 @@ class WebStream implements ByteStream {
 
 /**
  * Connects to `url`: "ws://127.0.0.1:7717/session". Fails with a ClientError `lost` if there is no
- * answer within `time_max_ms`. Browsers do not tell a page the reason for a failure.
+ * answer within `time_max_ms`. Browsers do not tell a page the reason for a failure. The client
+ * sends its token over this stream; only with "wss://" is the other end sure to be the server.
  */
 export function connect_web_stream(url: string, time_max_ms: number): Promise<ByteStream> {
   return new Promise((resolve, reject) => {

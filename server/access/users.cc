@@ -1,8 +1,6 @@
 #include "server/access/users.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/sha.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,12 +23,6 @@ namespace {
 
 constexpr std::string_view title = "muster-users 1";
 
-TokenHash hash_of(std::string_view token) noexcept {
-  TokenHash hash{};
-  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), hash.data());
-  return hash;
-}
-
 bool parse_hex(std::string_view text, TokenHash& hash) noexcept {
   if (text.size() != 2 * hash.size()) return false;
   for (std::size_t i = 0; i < hash.size(); ++i) {
@@ -52,21 +44,6 @@ bool parse_number(std::string_view text, std::uint64_t& number) noexcept {
   return error == std::errc() && !text.empty() && end == text.data() + text.size();
 }
 
-/// Returns true if the name contains characters that have no width, or letters that are blank. Such
-/// a name looks like another user's.
-bool has_blank_letters(std::string_view name) {
-  // U+00AD, U+034F, U+115F, U+1160, U+17B4, U+17B5, U+180B to U+180F, U+200B to U+200D, U+2060 to
-  // U+2064, U+2800, U+3164, U+FE00 to U+FE0F, U+FFA0, U+E0000 to U+E0FFF
-  constexpr std::string_view blanks[] = {
-      "\xc2\xad",     "\xcd\x8f",     "\xe1\x85\x9f", "\xe1\x85\xa0", "\xe1\x9e\xb4", "\xe1\x9e\xb5", "\xe1\xa0\x8b",
-      "\xe1\xa0\x8c", "\xe1\xa0\x8d", "\xe1\xa0\x8e", "\xe1\xa0\x8f", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
-      "\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2", "\xe2\x81\xa3", "\xe2\x81\xa4", "\xe2\xa0\x80", "\xe3\x85\xa4",
-      "\xef\xb8\x80", "\xef\xb8\x81", "\xef\xb8\x82", "\xef\xb8\x83", "\xef\xb8\x84", "\xef\xb8\x85", "\xef\xb8\x86",
-      "\xef\xb8\x87", "\xef\xb8\x88", "\xef\xb8\x89", "\xef\xb8\x8a", "\xef\xb8\x8b", "\xef\xb8\x8c", "\xef\xb8\x8d",
-      "\xef\xb8\x8e", "\xef\xb8\x8f", "\xef\xbe\xa0", "\xf3\xa0"};
-  return std::ranges::any_of(blanks, [&](std::string_view blank) { return name.find(blank) != name.npos; });
-}
-
 /// If the name is invalid, returns the reason. Otherwise, returns an empty string.
 std::string wrong_name(std::string_view name) {
   if (name.empty() || name.size() > Users::name_bytes_max)
@@ -86,7 +63,9 @@ bool parse_user(std::string_view line, User& user) {
   const auto right = right_named(role);
   if (!right || *right == RemoteRight::none) return false;
   user.role = *right;
-  return parse_hex(hash, user.hash);
+  if (!parse_hex(hash, user.hash)) return false;
+  user.id = id_of_token(user.hash);
+  return true;
 }
 
 bool is_over(const User& user, Users::Clock::time_point now) noexcept {
@@ -113,6 +92,19 @@ UserFault not_written(const std::string& path) {
 
 }  // namespace
 
+bool has_blank_letters(std::string_view name) {
+  // U+00AD, U+034F, U+115F, U+1160, U+17B4, U+17B5, U+180B to U+180F, U+200B to U+200D, U+2060 to
+  // U+2064, U+2800, U+3164, U+FE00 to U+FE0F, U+FFA0, U+E0000 to U+E0FFF
+  constexpr std::string_view blanks[] = {
+      "\xc2\xad",     "\xcd\x8f",     "\xe1\x85\x9f", "\xe1\x85\xa0", "\xe1\x9e\xb4", "\xe1\x9e\xb5", "\xe1\xa0\x8b",
+      "\xe1\xa0\x8c", "\xe1\xa0\x8d", "\xe1\xa0\x8e", "\xe1\xa0\x8f", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
+      "\xe2\x81\xa0", "\xe2\x81\xa1", "\xe2\x81\xa2", "\xe2\x81\xa3", "\xe2\x81\xa4", "\xe2\xa0\x80", "\xe3\x85\xa4",
+      "\xef\xb8\x80", "\xef\xb8\x81", "\xef\xb8\x82", "\xef\xb8\x83", "\xef\xb8\x84", "\xef\xb8\x85", "\xef\xb8\x86",
+      "\xef\xb8\x87", "\xef\xb8\x88", "\xef\xb8\x89", "\xef\xb8\x8a", "\xef\xb8\x8b", "\xef\xb8\x8c", "\xef\xb8\x8d",
+      "\xef\xb8\x8e", "\xef\xb8\x8f", "\xef\xbe\xa0", "\xf3\xa0"};
+  return std::ranges::any_of(blanks, [&](std::string_view blank) { return name.find(blank) != name.npos; });
+}
+
 std::string draw_token() {
   static constexpr char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
   std::random_device device;
@@ -124,7 +116,7 @@ std::string draw_token() {
 Users::Users(const std::vector<Admission>& own, std::string path, std::string world)
     : path_(std::move(path)), world_(std::move(world)) {
   for (const Admission& each : own)
-    if (!each.token.empty()) own_.push_back({hash_of(each.token), each.role});
+    if (!each.token.empty()) own_.push_back({hash_of_token(each.token), each.role});
   if (!path_.empty()) read();
 }
 
@@ -176,15 +168,24 @@ void Users::read() {
 }
 
 Admitted Users::admit(std::string_view token, Clock::time_point now) const {
-  const TokenHash hash = hash_of(token);
+  const TokenHash hash = hash_of_token(token);
   Admitted admitted;
   for (const Own& own : own_)
-    if (CRYPTO_memcmp(own.hash.data(), hash.data(), hash.size()) == 0) admitted.rights = {own.role};
+    if (equal_in_constant_time(own.hash, hash)) admitted.rights = {own.role};
   for (const User& user : users_)
-    if (CRYPTO_memcmp(user.hash.data(), hash.data(), hash.size()) == 0 && user.role != session::Role::none &&
-        !is_over(user, now))
+    if (equal_in_constant_time(user.hash, hash) && user.role != session::Role::none && !is_over(user, now))
       admitted = {{user.role}, user.number, user.name};
   return admitted;
+}
+
+std::optional<Users::Known> Users::known(std::span<const std::uint8_t> id, Clock::time_point now) const {
+  std::optional<Known> found;
+  for (const Own& own : own_)
+    if (equal_in_constant_time(own.id, id)) found = {{{own.role}}, own.hash};
+  for (const User& user : users_)
+    if (equal_in_constant_time(user.id, id) && user.role != session::Role::none && !is_over(user, now))
+      found = {{{user.role}, user.number, user.name}, user.hash};
+  return found;
 }
 
 bool Users::may_stay(const Admitted& admitted, Clock::time_point now) const {
@@ -211,7 +212,8 @@ std::expected<Users::Change, UserFault> Users::to_create(const std::string& name
   User user{.number = next_, .name = name, .role = role, .expires_s = expires_s};
   if (is_over(user, now)) return std::unexpected(UserFault{"expires_s", "the expiry time is in the past"});
   std::string token = draw_token();
-  user.hash = hash_of(token);
+  user.hash = hash_of_token(token);
+  user.id = id_of_token(user.hash);
   std::vector<User> users = users_;
   users.push_back(std::move(user));
   Change change = change_to(std::move(users), next_);

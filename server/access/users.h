@@ -11,10 +11,11 @@
 //     3 revoked 0 - bob                         kept, so that its number is not reused
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <expected>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "messages/session.h"
 #include "server/access/rights.h"
 #include "server/access/server_error.h"
+#include "system/token_proof.h"
 
 namespace muster {
 
@@ -31,14 +33,13 @@ struct Admission {
   session::Role role = session::Role::none;
 };
 
-using TokenHash = std::array<unsigned char, 32>;
-
 struct User {
   std::uint64_t number = 0;
   std::string name;
   session::Role role = session::Role::none;  ///< none if revoked
   std::uint64_t expires_s = 0;               ///< seconds since 1970, or 0 for never
   TokenHash hash{};                          ///< hash of the token, or zero if revoked
+  TokenId id{};                              ///< id of the token, which is not stored
 };
 
 /// A token's rights and the user to whom the token belongs.
@@ -55,6 +56,9 @@ struct UserFault {
   std::string text;
 };
 
+/// Returns true if the name contains characters that have no width, or letters that are blank. Such
+/// a name looks like another one.
+bool has_blank_letters(std::string_view name);
 /// Returns 160 random bits, encoded as letters and digits.
 std::string draw_token();
 
@@ -76,6 +80,14 @@ class Users {
   /// Returns the rights of a token. Takes equally long for all tokens of the same length, because
   /// every hash is compared in full.
   Admitted admit(std::string_view token, Clock::time_point now) const;
+  /// A valid token that is known by its id only.
+  struct Known {
+    Admitted admitted;
+    TokenHash hash{};
+  };
+  /// Returns the token with the given id, or nothing if this server does not accept it. Takes
+  /// equally long for all ids.
+  std::optional<Known> known(std::span<const std::uint8_t> id, Clock::time_point now) const;
   /// Returns false if the user has been revoked or has expired.
   bool may_stay(const Admitted& admitted, Clock::time_point now) const;
 
@@ -120,6 +132,7 @@ class Users {
   struct Own {
     TokenHash hash;
     session::Role role;
+    TokenId id = id_of_token(hash);
   };
   std::vector<Own> own_;
   std::string path_, world_;

@@ -15,10 +15,14 @@
 
 namespace muster {
 
-AddressFile::AddressFile(std::string path, const AddressEntry& entry) : path_(std::move(path)) {
+AddressFile::AddressFile(std::string path, const AddressEntry& entry) : path_(std::move(path)) { rewrite(entry); }
+
+void AddressFile::rewrite(const AddressEntry& entry) {
   written_ = "{\n  \"world\": " + json_string(entry.world) + ",\n  \"address\": " + json_string(entry.address) +
-             ",\n  \"unix\": " + json_string(entry.unix_path) + ",\n  \"token\": " + json_string(entry.token) +
-             ",\n  \"pid\": " + std::to_string(::getpid()) + ",\n  \"server\": " + json_string(entry.server) + "\n}\n";
+             ",\n  \"unix\": " + json_string(entry.unix_path) +
+             (entry.fingerprint.empty() ? "" : ",\n  \"tls\": " + json_string(entry.fingerprint)) +
+             ",\n  \"token\": " + json_string(entry.token) + ",\n  \"pid\": " + std::to_string(::getpid()) +
+             ",\n  \"server\": " + json_string(entry.server) + "\n}\n";
   const std::string beside = path_ + ".new";
   const auto fail = [&](const char* what) {
     const std::string why = std::strerror(errno);

@@ -8,6 +8,7 @@ namespace muster {
 
 struct AddressEntry {
   std::string world, address, unix_path, token, server;
+  std::string fingerprint = {};  ///< fingerprint of the certificate, or empty without TLS
 };
 
 /// The file exists from construction to destruction, is readable only by its owner, and is never
@@ -18,6 +19,8 @@ class AddressFile {
  public:
   /// Writes the file. Throws ServerError on failure.
   AddressFile(std::string path, const AddressEntry& entry);
+  /// Replaces the file's content. Throws ServerError on failure.
+  void rewrite(const AddressEntry& entry);
   ~AddressFile();
   AddressFile(const AddressFile&) = delete;
   AddressFile& operator=(const AddressFile&) = delete;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "server/figures/metrics_text.h"
 #include "server/web/http_wire.h"
 
 namespace muster {
@@ -16,8 +15,6 @@ namespace {
 constexpr std::size_t head_bytes_max = 8192;
 // Number of bytes of a file that are sent at a time.
 constexpr std::size_t piece_bytes = 65536;
-// Time limit for the world thread to supply its figures.
-constexpr auto figures_time = std::chrono::milliseconds(2000);
 
 /// Must be used only on the listener's thread. Pending operations on the stream keep the connection
 /// alive. Handles one request at a time. The next request is read once the answer has been sent.
@@ -28,7 +25,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
       : stream_(std::move(stream)),
         host_(host),
         address_(std::move(address)),
-        limits_(host.door.desk.limits()),
+        limits_(host.limits),
         events_(std::move(events)),
         upgrade_(std::move(upgrade)),
         reader_(head_bytes_max) {}
@@ -46,7 +43,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   void stop() override { abort(); }
   bool is_answered() const override { return phase_ == Phase::working || phase_ == Phase::writing; }
   void give_way() override {
-    host_.door.refusals.note(address_, "too many connections without a Hello", Clock::now());
+    host_.refusals.note(address_, "too many connections without a Hello", Clock::now());
     abort();
   }
 
@@ -110,18 +107,19 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     auto request = reader_.next();
     if (!request) return refuse(request.error());
     if (!*request) return read_on();
-    const HttpRequest& asked = **request;
-    Site::Reply reply = host_.site.reply(asked, address_.starts_with("127.") || address_ == "::1");
+    if (stream_->needs_tls()) return refuse({400, "this port needs TLS: the address begins with https://"});
+    HttpRequest& asked = **request;
+    const RequestSource source = source_of(asked, address_, host_.rules);
+    client_ = source.address;
+    Site::Reply reply = host_.reply(asked, source);
     enter(Phase::working);
     ++work_;
     switch (reply.kind) {
       case Site::Reply::Kind::answer: return send(std::move(reply.answer));
       case Site::Reply::Kind::wrong_token: return send_late(std::move(reply.answer));
       case Site::Reply::Kind::file: return open_file(std::move(reply));
-      case Site::Reply::Kind::session: return open_session(asked);
-      case Site::Reply::Kind::health:
-      case Site::Reply::Kind::metrics:
-        return send_figures(std::move(reply.answer), reply.kind == Site::Reply::Kind::metrics);
+      case Site::Reply::Kind::session: return open_session(asked, reply.world);
+      case Site::Reply::Kind::later: return ask(std::move(reply));
     }
   }
 
@@ -134,8 +132,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   /// Delays the answer in the same way as the answer to a Hello with a wrong token.
   void send_late(HttpAnswer answer) {
     const auto now = Clock::now();
-    const auto delay = host_.door.refusals.wrong_token(address_, now);
-    host_.door.refusals.note(address_, "the token is not valid here", now);
+    const auto delay = host_.refusals.wrong_token(client_, now);
+    host_.refusals.note(client_, "the token is not valid here", now);
     answer_ = std::move(answer);
     host_.loop.call_in(delay, [weak = weak_from_this(), work = work_] {
       if (const auto self = weak.lock(); self && self->work_ == work) self->send(std::move(self->answer_));
@@ -156,48 +154,34 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
         });
   }
 
-  void open_session(const HttpRequest& asked) {
+  void open_session(const HttpRequest& asked, const std::string& world) {
     // A client must wait for the answer before it sends another request.
     if (reader_.has_more()) return refuse({400, "more data arrived before the request was answered"});
     WebHandshake handshake;
     handshake.host = asked.hosts.front();
+    handshake.address = client_;
     handshake.key = asked.web_key;
     handshake.version = asked.web_version;
     handshake.message_bytes_max = limits_.frame_bytes_max;
     events_.ended = nullptr;
-    upgrade_(std::move(stream_), handshake);
+    upgrade_(std::move(stream_), handshake, world);
   }
 
-  void send_figures(HttpAnswer answer, bool metrics) {
-    answer_ = std::move(answer);
-    if (!host_.door.desk.world().hang().empty()) return tell(nullptr, metrics);  // it would not answer
-    const auto told = [weak = weak_from_this(), work = work_, metrics](const Figures* figures) {
-      if (const auto self = weak.lock(); self && self->work_ == work) self->tell(figures, metrics);
-    };
-    host_.loop.call_in(figures_time, [told] { told(nullptr); });
-    // Called on the world thread. The loop outlives the connection, and the connection's last
-    // reference is released on the listener's thread.
-    host_.door.desk.ask_figures([weak = weak_from_this(), told](const Figures& figures) {
+  /// Calls a function that supplies the answer, on any thread.
+  void ask(Site::Reply reply) {
+    reply.ask([weak = weak_from_this(), work = work_, head_only = reply.answer.head_only,
+               closes = reply.answer.closes](HttpAnswer answer) {
+      // The loop outlives the connection, and may be gone once the connection is. The connection's
+      // last reference is released on the loop's thread.
       auto self = weak.lock();
       if (!self) return;
+      answer.head_only = head_only;
+      answer.closes = closes;
       Loop& loop = self->host_.loop;
-      loop.post([self = std::move(self), told, figures] { told(&figures); });
+      loop.post([self = std::move(self), work, answer = std::move(answer)]() mutable {
+        if (self->work_ == work) self->send(std::move(answer));
+      });
     });
-  }
-
-  void tell(const Figures* figures, bool metrics) {
-    HttpAnswer answer = std::move(answer_);
-    answer.status = figures && (metrics || figures->disk_error.empty()) ? 200 : 503;
-    const bool table = metrics && figures;
-    answer.fields = {{"Content-Type", table ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain; charset=utf-8"},
-                     {"Cache-Control", "no-store"}};
-    const std::string hang = figures ? std::string() : host_.door.desk.world().hang();
-    if (!figures)
-      answer.text =
-          hang.empty() ? "the world did not answer within 2 s\n" : "the world does not answer: " + hang + "\n";
-    else
-      answer.text = metrics ? metrics_text(*figures, host_.connections()) : health_text(*figures);
-    send(std::move(answer));
   }
 
   // --- answers
@@ -299,6 +283,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   std::unique_ptr<WireStream> stream_;  // null once it has become a WebSocket
   HttpHost& host_;
   const std::string address_;
+  std::string client_;  // address of the current request's client, which may be behind a proxy
   const ServerLimits limits_;
   ServedStreamEvents events_;
   Upgrade upgrade_;

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <thread>
 
+#include "server/desk/asked_figures.h"
 #include "server/door/disk_thread.h"
 #include "server/door/http_connection.h"
 #include "server/door/listening.h"
@@ -20,6 +21,7 @@
 #include "server/door/served_stream.h"
 #include "server/door/session_stream.h"
 #include "server/door/socket_stream.h"
+#include "server/door/tls_stream.h"
 #include "server/door/web_stream.h"
 #include "system/mutex.h"
 
@@ -60,6 +62,15 @@ SocketKind kind_of(const tcp::socket& socket) {
   return socket.local_endpoint(ignored).address().is_v6() ? SocketKind::tcp_v6 : SocketKind::tcp_v4;
 }
 SocketKind kind_of(const Local::socket&) { return SocketKind::local; }
+
+/// Returns true if the other end of a Unix socket is a process of this process' user or of root.
+/// Its file's mode says the same, but a folder's owner may have put another file there.
+bool is_of_own_user(Local::socket& socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == ::geteuid() || peer.uid == 0);
+}
 
 constexpr int kernel_bytes_max = 128 << 10;  // limit on unread bytes; Linux doubles it
 constexpr int kernel_unsent_max = 32 << 10;  // limit on untransmitted bytes
@@ -164,6 +175,7 @@ struct Listener::Impl final : Loop {
   Local::acceptor unix_door;
   asio::steady_timer sweep;
   std::string address;
+  TlsCertificates certificates{options.tls, *this, options.log, options.warn ? options.warn : options.log};
   std::optional<Site> site;
   std::optional<HttpHost> http;  // set only if there is a TCP port
   std::uint32_t strangers = 0;
@@ -178,13 +190,22 @@ struct Listener::Impl final : Loop {
 
   void open() {
     if (!options.listen.empty()) {
-      const ListeningSocket made = listen_tcp(options.listen);
+      const ListeningSocket made = listen_tcp(options.listen, certificates.current() != nullptr);
       tcp_door.assign(made.is_v6 ? tcp::v6() : tcp::v4(), made.descriptor);
       address = made.address;
+      HostRules rules(made.port);
+      rules.is_secure = certificates.current() != nullptr;
+      rules.is_certified = [this](const std::string& name) { return certificates.current()->is_for(name); };
+      rules.proxies = options.proxies;
       site.emplace(
-          std::move(options.page), WorldFiles(options.world_folder, options.world_file), made.port,
-          [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); });
-      http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }});
+          std::move(options.page), WorldFiles(options.world_folder, options.world_file), std::move(rules),
+          [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); },
+          asked_figures(
+              desk, [this](auto time, auto then) { call_in(time, std::move(then)); },
+              [this] { return streams_open.load(); }));
+      http.emplace(HttpHost{
+          desk.limits(), door.refusals, *this, site->rules(),
+          [this](const HttpRequest& request, const RequestSource& source) { return site->reply(request, source); }});
     }
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
@@ -242,17 +263,24 @@ struct Listener::Impl final : Loop {
       divert = [this, weak, from](std::unique_ptr<WireStream> stream, const std::vector<std::byte>& came) {
         if (const auto speaks = weak.lock()) speak_http(speaks, from, std::move(stream), came);
       };
-    visit->now = open_session_stream(open_socket_stream(io, descriptor, kind), door, *this, from, events_of(weak),
-                                     std::move(divert));
+    visit->now =
+        open_session_stream(wire_for(descriptor, kind, from), door, *this, from, events_of(weak), std::move(divert));
+  }
+
+  std::unique_ptr<WireStream> wire_for(int descriptor, SocketKind kind, const std::string& from) {
+    if (kind == SocketKind::local || !certificates.current()) return open_socket_stream(io, descriptor, kind);
+    return open_tls_stream(io, descriptor, kind, certificates.current(),
+                           [this, from](const std::string& why) { door.refusals.note(from, why, Clock::now()); });
   }
 
   void speak_http(const std::shared_ptr<Visit>& visit, const std::string& from, std::unique_ptr<WireStream> stream,
                   std::span<const std::byte> came) {
     const std::weak_ptr<Visit> weak = visit;
-    const auto upgrade = [this, weak, from](std::unique_ptr<WireStream> upgraded, const WebHandshake& asked) {
+    const auto upgrade = [this, weak, from](std::unique_ptr<WireStream> upgraded, const WebHandshake& asked,
+                                            const std::string&) {
       if (const auto speaks = weak.lock())
-        speaks->now = open_session_stream(open_web_stream(io, std::move(upgraded), asked), door, *this, from,
-                                          events_of(weak), nullptr);
+        speaks->now = open_session_stream(open_web_stream(io, std::move(upgraded), asked), door, *this,
+                                          asked.address.empty() ? from : asked.address, events_of(weak), nullptr);
     };
     visit->now = open_http_connection(std::move(stream), *http, from, came, events_of(weak), upgrade);
   }
@@ -273,6 +301,11 @@ struct Listener::Impl final : Loop {
       // On a slow connection, an answer is sent only after the watch data that is already in the
       // kernel's buffer. If the amount of that data were not limited, the answer would be delayed
       // by seconds.
+      if constexpr (std::is_same_v<Acceptor, Local::acceptor>)
+        if (!is_of_own_user(accepted)) {
+          door.refusals.note("the Unix socket", "the client is a process of another user", Clock::now());
+          continue;
+        }
       error_code ignored;
       constexpr bool is_tcp = std::is_same_v<Acceptor, tcp::acceptor>;
       accepted.set_option(asio::socket_base::send_buffer_size(is_tcp ? kernel_bytes_max : kernel_unsent_max), ignored);
@@ -313,6 +346,7 @@ struct Listener::Impl final : Loop {
       const Clock::time_point now = Clock::now();
       for (const auto& connection : present()) connection->check_times(now);
       door.refusals.tell(now);
+      certificates.check(now);
       forget_former_strangers();
     }
   }

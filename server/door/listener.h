@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "server/door/session_protocol.h"
+#include "server/door/tls_certificates.h"
 #include "server/web/page_files.h"
 
 namespace muster {
 
 struct ListenerOptions {
-  std::string listen;     ///< a loopback address such as "127.0.0.1:7717", or empty for no TCP
+  /// An address such as "127.0.0.1:7717", or empty for no TCP. Without TLS, it must be a loopback
+  /// address.
+  std::string listen;
   std::string unix_path;  ///< path of the Unix socket, or empty for none
   std::vector<Admission> admissions;
   /// Called on the listener's thread with a log line about a session.
@@ -31,6 +34,10 @@ struct ListenerOptions {
   /// World::id of the world to which the users belong, or empty.
   std::string world_id = {};
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
+  /// The certificate of the TCP port, or nothing for a port without TLS.
+  TlsFiles tls = {};
+  /// Addresses of reverse proxies whose X-Forwarded-... fields are believed.
+  std::vector<std::string> proxies = {};
 };
 
 /// Must be created, stopped, and destroyed on the world thread. The desk must outlive the listener.

@@ -18,7 +18,7 @@ using asio::ip::tcp;
 using Local = asio::local::stream_protocol;
 using error_code = boost::system::error_code;
 
-tcp::endpoint parse_endpoint(const std::string& text) {
+tcp::endpoint parse_endpoint(const std::string& text, bool has_tls) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) throw ServerError("listen address '" + text + "': expected ADDRESS:PORT");
   std::string host = text.substr(0, colon);
@@ -32,9 +32,10 @@ tcp::endpoint parse_endpoint(const std::string& text) {
   error_code error;
   const asio::ip::address address = asio::ip::make_address(host, error);
   if (error) throw ServerError("listen address '" + text + "': '" + host + "' is not an IP address");
-  if (!address.is_loopback())
+  if (!address.is_loopback() && !has_tls)
     throw ServerError("listen address '" + text +
-                      "': only loopback addresses (127.0.0.1, ::1) are allowed, because connections are not encrypted");
+                      "': only loopback addresses (127.0.0.1, ::1) are allowed without TLS. Encrypt connections with "
+                      "--cert and --key, or with --self-signed");
   return {address, static_cast<asio::ip::port_type>(port)};
 }
 
@@ -57,8 +58,8 @@ bool is_stale_socket(const std::string& path) {
 
 }  // namespace
 
-ListeningSocket listen_tcp(const std::string& listen) {
-  const tcp::endpoint endpoint = parse_endpoint(listen);
+ListeningSocket listen_tcp(const std::string& listen, bool has_tls) {
+  const tcp::endpoint endpoint = parse_endpoint(listen, has_tls);
   asio::io_context io{1};
   tcp::acceptor door(io);
   error_code error;
@@ -93,8 +94,8 @@ ListeningSocket listen_unix(const std::string& path) {
   return {door.release(), false, 0, path};
 }
 
-void check_listening(const std::string& listen, const std::string& unix_path) {
-  if (!listen.empty()) ::close(listen_tcp(listen).descriptor);
+void check_listening(const std::string& listen, const std::string& unix_path, bool has_tls) {
+  if (!listen.empty()) ::close(listen_tcp(listen, has_tls).descriptor);
   if (unix_path.empty() || is_stale_socket(unix_path)) return;
   ::close(listen_unix(unix_path).descriptor);
   ::unlink(unix_path.c_str());

@@ -105,6 +105,13 @@ void SessionProtocol::let_go() {
   if (!outgoing_.closed()) refuse(held_, held_request_);
 }
 
+void SessionProtocol::on_wrong_port(bool needs_tls) {
+  refuse(closing(session::FaultCode::bad_protocol, needs_tls ? "needs_tls" : "no_tls",
+                 needs_tls ? "this port needs TLS: connect to tls:HOST:PORT"
+                           : "this port does not use TLS, and the client does"),
+         0);
+}
+
 void SessionProtocol::on_crowd() {
   refuse(closing(session::FaultCode::limit_exceeded, "strangers_max", "too many connections without a Hello"), 0);
 }
@@ -198,6 +205,7 @@ SessionProtocol::Outcome SessionProtocol::take_in(std::uint64_t request, BatchVi
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   const std::uint64_t request = frame.header.request;
   const std::shared_ptr<const TypeTable> types = desk_.types();
+  if (challenged_) return on_proof(frame);
   // Until its token has been checked, a stranger must not learn anything about the world's types,
   // so only a Hello is examined.
   BatchHeader header;
@@ -219,7 +227,54 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                     std::to_string(hello.protocol) + ", this server " + std::to_string(session::protocol_oldest) +
                     " to " + std::to_string(session::protocol_newest)),
         request);
+  if (!hello.token_id.empty() || !hello.nonce.empty()) return challenge(hello, request);
   admitted_ = door_.users.admit(hello.token, Users::Clock::now());
+  return greet(hello, request);
+}
+
+SessionProtocol::Outcome SessionProtocol::challenge(const session::Hello& hello, std::uint64_t request) {
+  if (hello.token_id.size() != TokenId().size() || hello.nonce.size() != ProofNonce().size() || !hello.token.empty())
+    return refuse(closing(session::FaultCode::bad_batch, "token_id",
+                          "a Hello has either a token, or a token_id of 16 bytes and a nonce of 32 bytes"),
+                  request);
+  const auto known = door_.users.known(hello.token_id, Users::Clock::now());
+  if (!known) return greet(hello, request);
+  challenged_.emplace(hello, known->hash, draw_nonce());
+  const TokenProof proof = proof_of(Prover::server, known->hash, hello.nonce, challenged_->nonce);
+  session::Challenge asked;
+  asked.nonce.assign(challenged_->nonce.begin(), challenged_->nonce.end());
+  asked.proof.assign(proof.begin(), proof.end());
+  BatchBuilder builder;
+  session::append(builder, asked);
+  outgoing_.control(builder.bytes(), request);
+  return Outcome::done;
+}
+
+SessionProtocol::Outcome SessionProtocol::on_proof(const WireFrame& frame) {
+  const std::uint64_t request = frame.header.request;
+  BatchHeader header;
+  std::memcpy(&header, frame.batch.data(), sizeof header);
+  if (header.type != TypeTraits<session::Proof>::id)
+    return refuse(closing(session::FaultCode::hello_expected, "proof_expected",
+                          "a muster.session.Proof must follow the Challenge"),
+                  request);
+  auto judged = judge(frame.batch, *desk_.types(), Rights{session::Role::view}, {.values = true});
+  if (!judged) {
+    judged.error().closes = true;
+    return refuse(judged.error(), request);
+  }
+  const Challenged challenged = std::move(*challenged_);
+  challenged_.reset();
+  const TokenProof expected = proof_of(Prover::client, challenged.hash, challenged.hello.nonce, challenged.nonce);
+  // The token may have been revoked in the meantime.
+  const auto known = door_.users.known(challenged.hello.token_id, Users::Clock::now());
+  if (known && equal_in_constant_time(session::read<session::Proof>(judged->batch).proof, expected))
+    admitted_ = known->admitted;
+  return greet(challenged.hello, request);
+}
+
+SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std::uint64_t request) {
+  const std::shared_ptr<const TypeTable> types = desk_.types();
   if (!admitted_.rights.any()) {
     held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
     held_request_ = request;
@@ -350,7 +405,7 @@ void SessionProtocol::answer_at_door(const session::ListTokens&, std::uint64_t r
 
 SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judged, std::uint64_t request) {
   const TypeId type = judged.type->id;
-  if (type == TypeTraits<session::Hello>::id)
+  if (type == TypeTraits<session::Hello>::id || type == TypeTraits<session::Proof>::id)
     return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
   if (type == TypeTraits<session::Credit>::id) {
     outgoing_.credit(session::read<session::Credit>(judged.batch).through);

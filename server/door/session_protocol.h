@@ -62,6 +62,9 @@ class SessionProtocol {
   std::chrono::nanoseconds held_for() const noexcept { return held_for_; }
   /// Refuses the frame that is being held.
   void let_go();
+  /// Must be called if the client of a new connection uses TLS although the port does not, or if
+  /// the port needs TLS and the client does not use it. Ends the session.
+  void on_wrong_port(bool needs_tls);
   /// Must be called when a stranger must make room for others. Ends the session.
   void on_crowd();
   /// Must be called if no Hello has arrived in time, or if nothing has arrived for too long. Ends
@@ -96,6 +99,11 @@ class SessionProtocol {
   std::string shown_session() const;
   Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
   Outcome on_hello(const WireFrame& frame);
+  /// Answers a Hello that does not contain the token with a Challenge.
+  Outcome challenge(const session::Hello& hello, std::uint64_t request);
+  Outcome on_proof(const WireFrame& frame);
+  /// Begins the session of `admitted_`, or refuses the token.
+  Outcome greet(const session::Hello& hello, std::uint64_t request);
   Outcome on_session_frame(const WireFrame& frame);
   /// `type` is the type of the message, even if the message is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
@@ -121,6 +129,12 @@ class SessionProtocol {
   std::chrono::nanoseconds held_for_{0};
   Farewell farewell_ = Farewell::done;
   std::shared_ptr<Session> session_;
+  struct Challenged {
+    session::Hello hello;
+    TokenHash hash;
+    ProofNonce nonce;
+  };
+  std::optional<Challenged> challenged_;  // until the proof arrives
   Admitted admitted_;
   SessionJudge judge_;
   std::uint64_t came_ns_ = 0;               // processor time of the world thread at on_bytes()

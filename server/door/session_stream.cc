@@ -121,6 +121,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     }
     heard_ = Clock::now();
     if (divert_ && diverted(got.bytes)) return;
+    if (!divert_ && refused_over_tls()) return listen_no_more();
     decoder_.received(got.bytes);
     protocol_.on_bytes();
     take_frames();
@@ -134,10 +135,19 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
     if (first_.size() < 4) return false;
     const Divert divert = std::exchange(divert_, nullptr);
     std::vector<std::byte> first = std::exchange(first_, {});
+    speaks_tls_ = begins_tls(first);
     if (!begins_http(first)) return false;
     reading_ = writing_ = false;
     outgoing_.close();
     divert(std::move(stream_), std::move(first));
+    return true;
+  }
+
+  /// Refuses a client that uses TLS where the port does not, or the other way round.
+  bool refused_over_tls() {
+    if (!std::exchange(looks_for_tls_, false)) return false;
+    if (!speaks_tls_ && !stream_->needs_tls()) return false;
+    protocol_.on_wrong_port(stream_->needs_tls());
     return true;
   }
 
@@ -251,6 +261,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   std::vector<std::byte> first_;  // the first bytes, while there are too few to decide
   std::span<std::byte> room_;     // the decoder's memory for the next read
   WireFrame frame_;
+  bool speaks_tls_ = false, looks_for_tls_ = true;
   bool has_frame_ = false;  // a frame was offered but not accepted
   OutgoingPiece piece_;     // piece that is being sent
   std::size_t unsent_ = 0;  // bytes in the kernel at the previous check; 0 if none yet

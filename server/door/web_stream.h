@@ -17,6 +17,7 @@ namespace muster {
 /// The parts of the HTTP request for the WebSocket, and the rights of that request.
 struct WebHandshake {
   std::string host, key, version;       ///< fields Host, Sec-WebSocket-Key, Sec-WebSocket-Version
+  std::string address = {};             ///< the client's address
   std::uint64_t message_bytes_max = 0;  ///< a longer message ends the stream with status 1009
 };
 

@@ -58,6 +58,9 @@ class WireStream {
   virtual std::size_t unsent() = 0;
   /// Returns false if the stream is about to end, even while a read is still pending.
   virtual bool is_open() const = 0;
+  /// Returns true if the port needs TLS, but the client does not use it. Such a client must be
+  /// refused.
+  virtual bool needs_tls() const { return false; }
 };
 
 }  // namespace muster

@@ -28,7 +28,7 @@ std::expected<std::vector<std::byte>, std::string> bytes_of(const std::string& p
 }
 
 /// Returns the contents of a file without trailing newlines.
-std::string text_of(const std::string& path) {
+std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), {}};
   while (text.ends_with('\n')) text.pop_back();
@@ -81,7 +81,7 @@ std::expected<std::vector<std::byte>, std::string> compile(const std::string& pa
         "make a binary schema elsewhere: flatc -b --schema --bfbs-comments --bfbs-builtins " +
         path);
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    std::string why = path + ": flatc refuses it:\n" + text_of(said);
+    std::string why = path + ": flatc refuses it:\n" + content_of(said);
     // Depending on the version, flatc prints "unable to load include file" or "unable to locate
     // include file".
     if (why.find("include file") != std::string::npos)

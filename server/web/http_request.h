@@ -15,6 +15,9 @@ struct HttpRequest {
   std::vector<std::string> hosts;
   std::vector<std::string> origins;                           ///< one per Origin field
   std::string authorization, accept_encoding, if_none_match;  ///< empty if the field is absent
+  /// The values of the fields X-Forwarded-For, -Proto and -Host; several fields are joined by
+  /// commas. Only a proxy may be believed; see server/web/host_rules.h.
+  std::string forwarded_for, forwarded_proto, forwarded_host;
 
   /// The values of the fields Sec-WebSocket-Key and Sec-WebSocket-Version.
   std::string web_key, web_version;
@@ -34,6 +37,12 @@ inline bool begins_http(std::span<const std::byte> first) noexcept {
     if ((letter < 'A' || letter > 'Z') && !(letter == ' ' && i == 3)) return false;
   }
   return true;
+}
+
+/// Returns true if a connection that begins with the given bytes (at least two) begins a handshake
+/// of TLS. The first byte of a frame is a multiple of 16.
+inline bool begins_tls(std::span<const std::byte> first) noexcept {
+  return first[0] == std::byte{22} && first[1] == std::byte{3};
 }
 
 }  // namespace muster

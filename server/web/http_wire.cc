@@ -54,6 +54,15 @@ HttpRequest request_of(const Parser& parser) {
   request.authorization = one(http::field::authorization);
   request.accept_encoding = one(http::field::accept_encoding);
   request.if_none_match = one(http::field::if_none_match);
+  const auto joined = [&](std::string_view name) {
+    std::string list;
+    for (const auto& field : head)
+      if (boost::beast::iequals(field.name_string(), name)) list += (list.empty() ? "" : ",") + text_of(field.value());
+    return list;
+  };
+  request.forwarded_for = joined("X-Forwarded-For");
+  request.forwarded_proto = joined("X-Forwarded-Proto");
+  request.forwarded_host = joined("X-Forwarded-Host");
   request.web_key = one(http::field::sec_websocket_key);
   request.web_version = one(http::field::sec_websocket_version);
   request.upgrades = boost::beast::websocket::is_upgrade(head);

@@ -16,10 +16,11 @@ Site::Reply sentence(unsigned status, std::string text) {
 
 /// Disallows third-party sources and inline code. `blob:` and `data:` are allowed because models
 /// embed resources.
-std::string content_policy(const std::string& host) {
+std::string content_policy(const std::string& host, bool is_secure) {
+  const std::string scheme = is_secure ? "wss://" : "ws://";
   return "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' blob: data:; "
-         "connect-src 'self' ws://" +
-         host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+         "connect-src 'self' " +
+         scheme + host + " blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 }
 
 /// Returns true if gzip is among the accepted encodings with a weight other than 0.
@@ -37,9 +38,11 @@ bool accepts_gzip(std::string_view accepted) {
   return false;
 }
 
-/// Returns the token after "Bearer", if there is one.
-std::optional<std::string_view> bearer_token(std::string_view authorization) {
+}  // namespace
+
+std::optional<std::string_view> bearer_token(const HttpRequest& request) {
   constexpr std::string_view scheme = "Bearer ";
+  const std::string_view authorization = request.authorization;
   if (!authorization.starts_with(scheme)) return std::nullopt;
   return authorization.substr(scheme.size());
 }
@@ -52,7 +55,11 @@ Site::Reply refused_token(bool was_one) {
   return reply;
 }
 
-}  // namespace
+HttpAnswer wrong_method(const char* allowed) {
+  HttpAnswer answer = http_sentence(405, "only " + std::string(allowed) + " are supported");
+  answer.fields.emplace_back("Allow", allowed);
+  return answer;
+}
 
 void add_common_fields(HttpAnswer& answer) {
   for (const auto& [name, value] :
@@ -67,64 +74,73 @@ void add_common_fields(HttpAnswer& answer) {
   answer.fields.emplace_back("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
 }
 
-Site::Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token)
+Site::Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
+           AskFigures ask_figures)
     : page_(std::move(page)),
       files_(std::make_shared<const WorldFiles>(std::move(files))),
-      port_(port),
-      is_token_(std::move(is_token)) {}
+      rules_(std::move(rules)),
+      is_token_(std::move(is_token)),
+      ask_figures_(std::move(ask_figures)) {}
 
-Site::Reply Site::reply(const HttpRequest& request, bool is_local) const {
-  Reply reply = judged(request, is_local);
+Site::Reply Site::reply(const HttpRequest& request, const RequestSource& source) const {
+  Reply reply = judged(request, source);
   reply.answer.head_only = request.method == "HEAD";
   reply.answer.closes = request.has_body || !request.keeps_alive;
   return reply;
 }
 
-Site::Reply Site::judged(const HttpRequest& request, bool is_local) const {
-  // Check the host and the origin first. A page from another site must not learn anything, not even
-  // which files exist.
-  if (request.hosts.size() != 1) return sentence(400, "a request must have exactly one Host");
+std::optional<HttpAnswer> source_fault(const HttpRequest& request, const RequestSource& source,
+                                       const HostRules& rules) {
+  if (request.hosts.size() != 1) return http_sentence(400, "a request must have exactly one Host");
   const std::string& host = request.hosts.front();
-  if (!is_own_host(host, port_)) return sentence(421, "use localhost or the loopback address, with this server's port");
-  if (request.origins.size() > 1) return sentence(400, "a request must have at most one Origin");
-  if (!request.origins.empty() && request.origins.front() != "http://" + host)
-    return sentence(403, "pages of other origins are not allowed");
-  if (request.method != "GET" && request.method != "HEAD") {
-    Reply reply = sentence(405, "only GET and HEAD are supported");
-    reply.answer.fields.emplace_back("Allow", "GET, HEAD");
+  // A proxy serves only its own names.
+  if (!source.is_forwarded && !rules.is_own(host))
+    return http_sentence(421, rules.is_secure ? "use a name of this server's certificate, or its address, with its port"
+                                              : "use localhost or the loopback address, with this server's port");
+  if (request.origins.size() > 1) return http_sentence(400, "a request must have at most one Origin");
+  if (!request.origins.empty() && request.origins.front() != (source.is_secure ? "https://" : "http://") + host)
+    return http_sentence(403, "pages of other origins are not allowed");
+  return std::nullopt;
+}
+
+Site::Reply session_reply(const HttpRequest& request) {
+  if (!request.upgrades || request.web_version != "13") {
+    Site::Reply reply = sentence(426, "a WebSocket of version 13 is needed here");
+    reply.answer.fields.emplace_back("Upgrade", "websocket");
+    reply.answer.fields.emplace_back("Sec-WebSocket-Version", "13");
     return reply;
   }
+  if (request.web_key.size() != 24) return sentence(400, "Sec-WebSocket-Key must be 16 bytes in base64");
+  return {Kind::session, {}};
+}
+
+Site::Reply Site::judged(const HttpRequest& request, const RequestSource& source) const {
+  if (auto fault = source_fault(request, source, rules_)) return {Kind::answer, std::move(*fault)};
+  if (request.method != "GET" && request.method != "HEAD") return {Kind::answer, wrong_method("GET, HEAD")};
   if (request.has_body) return sentence(400, "requests with a body are not supported");
   const auto path = path_of(request.target);
   if (!path) return sentence(400, "the request's target is not a path");
 
-  if (path->empty()) return {Kind::answer, page_file(request, "index.html")};
+  if (path->empty()) return {Kind::answer, page_file(page_, request, "index.html", source.is_secure)};
   const std::string& first = path->front();
   if (first == "world") return world_file(request, {path->begin() + 1, path->end()});
-  if (path->size() == 1 && first == "session") {
-    if (!request.upgrades || request.web_version != "13") {
-      Reply reply = sentence(426, "a WebSocket of version 13 is needed here");
-      reply.answer.fields.emplace_back("Upgrade", "websocket");
-      reply.answer.fields.emplace_back("Sec-WebSocket-Version", "13");
-      return reply;
-    }
-    if (request.web_key.size() != 24) return sentence(400, "Sec-WebSocket-Key must be 16 bytes in base64");
-    return {Kind::session, {}};
-  }
+  if (path->size() == 1 && first == "session") return session_reply(request);
   if (path->size() == 1 && (first == "health" || first == "metrics")) {
-    const auto token = bearer_token(request.authorization);
-    if (!is_local && !(token && is_token_(*token))) return refused_token(token.has_value());
-    return {first == "health" ? Kind::health : Kind::metrics, {}};
+    const auto token = bearer_token(request);
+    if (!source.is_local() && !(token && is_token_(*token))) return refused_token(token.has_value());
+    Reply reply{Kind::later, {}};
+    reply.ask = [ask = ask_figures_, metrics = first == "metrics"](auto then) { ask(metrics, std::move(then)); };
+    return reply;
   }
   std::string name = first;
   for (std::size_t i = 1; i < path->size(); ++i) name += "/" + (*path)[i];
-  return {Kind::answer, page_file(request, name)};
+  return {Kind::answer, page_file(page_, request, name, source.is_secure)};
 }
 
-HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path) const {
-  if (page_.empty())
+HttpAnswer page_file(const PageFiles& page, const HttpRequest& request, const std::string& path, bool is_secure) {
+  if (page.empty())
     return http_sentence(404, "this server has no page: it was built without the editor, and no folder was named");
-  const PageFiles::File* file = page_.find(path);
+  const PageFiles::File* file = page.find(path);
   if (!file) return http_sentence(404, "there is no such file");
   const bool gzip = file->gzip && accepts_gzip(request.accept_encoding);
   const std::string tag = "\"" + file->tag + (gzip ? "-gzip\"" : "\"");
@@ -133,7 +149,7 @@ HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path) 
                    {"ETag", tag},
                    {"Cache-Control", "no-cache"},
                    {"Vary", "Accept-Encoding"},
-                   {"Content-Security-Policy", content_policy(request.hosts.front())}};
+                   {"Content-Security-Policy", content_policy(request.hosts.front(), is_secure)}};
   if (request.if_none_match.find(tag) != std::string::npos) {
     answer.status = 304;
     return answer;
@@ -143,11 +159,9 @@ HttpAnswer Site::page_file(const HttpRequest& request, const std::string& path) 
   return answer;
 }
 
-Site::Reply Site::world_file(const HttpRequest& request, const std::vector<std::string>& parts) const {
-  const auto token = bearer_token(request.authorization);
-  if (!token || !is_token_(*token)) return refused_token(token.has_value());
-  Reply reply{Kind::file, {}};
-  reply.open = [files = files_, parts] {
+Site::Reply world_file_reply(std::shared_ptr<const WorldFiles> files, std::vector<std::string> parts) {
+  Site::Reply reply{Kind::file, {}};
+  reply.open = [files = std::move(files), parts = std::move(parts)] {
     auto file = files->open(parts);
     if (!file) return std::move(file.error());
     HttpAnswer answer;
@@ -157,6 +171,12 @@ Site::Reply Site::world_file(const HttpRequest& request, const std::vector<std::
     return answer;
   };
   return reply;
+}
+
+Site::Reply Site::world_file(const HttpRequest& request, const std::vector<std::string>& parts) const {
+  const auto token = bearer_token(request);
+  if (!token || !is_token_(*token)) return refused_token(token.has_value());
+  return world_file_reply(files_, parts);
 }
 
 }  // namespace muster

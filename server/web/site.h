@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "server/web/host_rules.h"
 #include "server/web/http_answer.h"
 #include "server/web/http_request.h"
 #include "server/web/page_files.h"
@@ -18,9 +21,12 @@ namespace muster {
 /// Must be used only on the listener's thread.
 class Site {
  public:
+  /// Supplies /health, or /metrics if `metrics` is true; see Reply::ask.
+  using AskFigures = std::function<void(bool metrics, std::function<void(HttpAnswer)>)>;
   /// `is_token` returns true if a token allows viewing the world. It must take the same time for
   /// all tokens of the same length.
-  Site(PageFiles page, WorldFiles files, std::uint16_t port, std::function<bool(std::string_view)> is_token);
+  Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
+       AskFigures ask_figures);
 
   struct Reply {
     enum class Kind : std::uint8_t {
@@ -28,8 +34,7 @@ class Site {
       wrong_token,  ///< send `answer`, which rejects a token, but only after a delay
       file,         ///< send the result of `open`
       session,      ///< open a WebSocket
-      health,       ///< send the health of the world
-      metrics,      ///< send the world's figures
+      later,        ///< send what `ask` supplies
     };
     Kind kind = Kind::answer;
     HttpAnswer answer;
@@ -37,20 +42,40 @@ class Site {
     /// thread, and does not need the site. `head_only` and `closes` of the result are not set; they
     /// are those of `answer`.
     std::function<HttpAnswer()> open = {};
+    /// Calls its argument once with the answer, on any thread, except for `head_only` and `closes`.
+    std::function<void(std::function<void(HttpAnswer)>)> ask = {};
+    std::string world = {};  ///< the world whose session is opened, if the program has several
   };
-  /// `is_local` is true if the request arrived over the loopback interface.
-  Reply reply(const HttpRequest& request, bool is_local) const;
+  const HostRules& rules() const noexcept { return rules_; }
+  /// `source` is the result of source_of() for the request.
+  Reply reply(const HttpRequest& request, const RequestSource& source) const;
 
  private:
-  Reply judged(const HttpRequest& request, bool is_local) const;
-  HttpAnswer page_file(const HttpRequest& request, const std::string& path) const;
+  Reply judged(const HttpRequest& request, const RequestSource& source) const;
   Reply world_file(const HttpRequest& request, const std::vector<std::string>& parts) const;
 
   PageFiles page_;
   std::shared_ptr<const WorldFiles> files_;
-  std::uint16_t port_;
+  HostRules rules_;
   std::function<bool(std::string_view)> is_token_;
+  AskFigures ask_figures_;
 };
+
+/// Checks the host, the origin and the form of a request. A page from another site must not learn
+/// anything, not even which files exist. Returns the refusal, or nothing if the request is allowed.
+std::optional<HttpAnswer> source_fault(const HttpRequest& request, const RequestSource& source, const HostRules& rules);
+/// Returns a file of the page, compressed if the client accepts that.
+HttpAnswer page_file(const PageFiles& page, const HttpRequest& request, const std::string& path, bool is_secure);
+/// Opens a WebSocket, if the request asks for one.
+Site::Reply session_reply(const HttpRequest& request);
+/// Opens a file next to a world, whose path has these parts.
+Site::Reply world_file_reply(std::shared_ptr<const WorldFiles> files, std::vector<std::string> parts);
+/// Returns the token after "Bearer", or nothing.
+std::optional<std::string_view> bearer_token(const HttpRequest& request);
+/// Refuses a request whose token is missing or, if `was_one` is true, not valid.
+Site::Reply refused_token(bool was_one);
+/// Returns the answer to a method that is not supported. `allowed` is the value of the field Allow.
+HttpAnswer wrong_method(const char* allowed);
 
 /// Adds the header fields that are common to all answers. The fields prevent other sites from
 /// framing or reading the answer, and browsers from guessing its type.

@@ -22,7 +22,8 @@ def an_unknown_command_is_named_with_the_nearest_one(folder):
 
 def an_address_that_is_none_is_named_before_its_token(folder):
     for wrong in ("nonsense", "host:", ":1"):
-        holds(folder.error(USAGE, "info", "--connect", wrong), f"'{wrong}' is not an address: expected HOST:PORT or unix:PATH")
+        holds(folder.error(USAGE, "info", "--connect", wrong),
+              f"'{wrong}' is not an address: expected HOST:PORT, tls:HOST:PORT or unix:PATH")
     holds(folder.error(USAGE, "info", "--connect", "localhost:1"), "--connect needs the server's token")
 
 

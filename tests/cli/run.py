@@ -18,6 +18,7 @@ import looking
 import serving
 import sessions
 import template
+import tls
 import told
 import tokens
 import playing
@@ -27,7 +28,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, watching, command, answers,
+MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, tls, watching, command, answers,
            told, descriptors, undoing, playing, ending)
 
 

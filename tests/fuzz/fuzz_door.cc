@@ -10,7 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "server/desk/asked_figures.h"
 #include "server/door/http_connection.h"
+#include "server/door/session_protocol.h"
 #include "server/door/session_stream.h"
 #include "tests/server/door/test_loop.h"
 #include "tests/server/hand_world.h"
@@ -69,7 +71,6 @@ struct World {
   Desk desk{registry, world, {}};
   Door door{
       desk, Users({{std::string(token), session::Role::view}}, ""), {}, Refusals({}, std::chrono::nanoseconds(0))};
-  Site site{{}, WorldFiles("", ""), 7717, [](std::string_view offered) { return offered == token; }};
 
   void pump() {
     desk.before_flush();
@@ -85,11 +86,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static World world;
   TestLoop loop;
   Wire wire{{data + 1, size - 1}, 1 + (data[0] & 0x7fu), {}, false, false};
-  HttpHost http{world.door, world.site, loop, [] { return 1u; }};
+  const Site site{
+      {},
+      WorldFiles("", ""),
+      7717,
+      [](std::string_view offered) { return offered == token; },
+      asked_figures(world.desk, [&](auto time, auto then) { loop.call_in(time, std::move(then)); }, [] { return 1u; })};
+  HttpHost http{world.desk.limits(), world.door.refusals, loop, site.rules(),
+                [&](const HttpRequest& request, const RequestSource& source) { return site.reply(request, source); }};
   std::shared_ptr<ServedStream> connection;
   bool known = false, ended = false;
   const auto events = [&] { return ServedStreamEvents{[&] { known = true; }, [&] { ended = true; }}; };
-  const auto upgrade = [&](std::unique_ptr<WireStream> stream, const WebHandshake& asked) {
+  const auto upgrade = [&](std::unique_ptr<WireStream> stream, const WebHandshake& asked, const std::string&) {
     if (asked.host.empty()) std::abort();
     wire.upgraded = true;
     wire.written.clear();  // what was answered before

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from flat import read_schema  # noqa: E402
 from programs import Folder, equal, run_tests  # noqa: E402
 from session import (EACH, NIL, SHARED, TABLE, TIMED, WORLD, Batch, Copy, Ended, Message, Refused, Session,  # noqa: E402
-                     Stream, Types, WebStream, batch_bytes, entity, entity_value, hash32, hash64)
+                     Stream, TlsStream, Types, WebStream, batch_bytes, entity, entity_value, hash32, hash64)
 
 MUSTER, SERVER, SESSION, GAME = (pathlib.Path(argument).resolve() for argument in sys.argv[1:5])
 HEALTH, UNIT, FROZEN, NAME = "game.Health", "game.Unit", "game.Frozen", "muster.Name"
@@ -356,8 +356,38 @@ def what_is_told_to_be_durable_is_there_when_the_server_is_killed_and_comes_back
         assert world.sessions[-1].welcome["sequence"] >= durable["sequence"]
 
 
+def a_token_is_proved_without_sending_it(folder):
+    with served(folder) as world:
+        session = world.stranger()
+        equal(session.hello_with_proof(world.token)["role"], 4)
+        session.get_schema()
+        equal(session.show(session.create(NIL, "orc", {HEALTH: {"value": 50}}))[1][HEALTH], {"value": 50})
+        session = world.stranger()
+        fault = refused(session.hello_with_proof, "not the token of this server")
+        equal((fault["code"], fault["closes"]), (4, True))
+        closed(session)
+        session = world.stranger()
+        session.control("Hello", {"protocol": 1, "protocol_oldest": 1, "token_id": bytes(16)}, 1)
+        equal(refused(session.answer, 1)["reason"], "token_id")
+        closed(session)
+
+
+def the_same_port_speaks_tls_and_tells_who_does_not(folder):
+    with served(folder, "--self-signed") as world:
+        fingerprint = json.loads((folder.path / "w.muster-server.json").read_text())["tls"]
+        session = world.session(lambda address: TlsStream(address, fingerprint))
+        equal(session.show(session.create(NIL, "orc", {HEALTH: {"value": 50}}))[1][HEALTH], {"value": 50})
+        session = world.stranger()
+        session.control("Hello", {"protocol": 1, "protocol_oldest": 1, "token": world.token}, 1)
+        fault = refused(session.answer, 0)
+        equal((fault["code"], fault["reason"]), (3, "needs_tls"))
+        closed(session)
+
+
 TESTS = [the_examples_of_the_documents_are_made_and_read,
          a_wrong_token_and_what_is_no_hello_end_the_connection_with_a_reason,
+         a_token_is_proved_without_sending_it,
+         the_same_port_speaks_tls_and_tells_who_does_not,
          the_schema_describes_every_type_of_the_world,
          a_script_of_edits_is_seen_by_others_and_a_conflict_says_what_is_there_now,
          the_same_script_works_over_a_web_socket,

@@ -180,7 +180,7 @@ TEST_CASE("a server that is not there, or is no server, is told with its address
     options.time_max = 5s;
     return why(Client::connect(options));
   };
-  CHECK(connect("nowhere") == "'nowhere' is not an address: expected HOST:PORT or unix:PATH");
+  CHECK(connect("nowhere") == "'nowhere' is not an address: expected HOST:PORT, tls:HOST:PORT or unix:PATH");
   CHECK(connect("unix:") == "'' is not a valid socket path");
   CHECK(connect("unix:" + std::string(108, 'a')) == "'" + std::string(108, 'a') + "' is not a valid socket path");
   CHECK(connect("unix:" + std::string(107, 'a')) ==

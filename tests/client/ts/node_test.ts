@@ -97,7 +97,7 @@ test('what is no address is told from a place where nobody answers', async (t) =
   const { server, port } = await listening(t, { port: 0, host: '127.0.0.1' });
   await new Promise((resolve) => server.close(resolve));
   for (const address of ['', 'here', ':7717', '127.0.0.1', '127.0.0.1:', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:1.5', '127.0.0.1:x', '127.0.0.1:-1'])
-    await assert.rejects(connect_stream(address, 100), { kind: 'mistaken', message: `'${address}' is not an address: expected HOST:PORT or unix:PATH` });
+    await assert.rejects(connect_stream(address, 100), { kind: 'mistaken', message: `'${address}' is not an address: expected HOST:PORT, tls:HOST:PORT or unix:PATH` });
   await assert.rejects(connect_stream('unix:', 100), { kind: 'mistaken', message: "'unix:' does not name a socket" });
   await assert.rejects(connect_stream(`127.0.0.1:${port}`, 5000), { kind: 'lost', message: new RegExp(`^cannot connect to 127\\.0\\.0\\.1:${port}: .*ECONNREFUSED`) });
   const nowhere = join(folder(t), 'nobody');
@@ -121,6 +121,8 @@ test('the file beside a world says where it is served; what cannot be used is to
   const unix = { ...good, unix: '/run/town' };
   write(JSON.stringify(unix));
   assert.deepEqual(read_address_file(world), { address: 'unix:/run/town', token: 'secret', server: unix }); // nearer
+  write(JSON.stringify({ ...good, tls: 'ab' }));
+  assert.deepEqual(read_address_file(world), { address: 'tls:127.0.0.1:7717', token: 'secret', fingerprint: 'ab', server: { ...good, tls: 'ab' } });
   for (const broken of [{ token: '' }, { token: 5 }, { token: undefined }, { pid: 0 }, { pid: -1 }, { pid: undefined }]) {
     write(JSON.stringify({ ...good, ...broken }));
     assert.throws(() => read_address_file(world), { kind: 'mistaken', message: `${beside} is not a server's address file` });

@@ -3,7 +3,9 @@
 #include <memory>
 #include <string>
 
+#include "server/desk/asked_figures.h"
 #include "server/door/http_connection.h"
+#include "server/door/session_protocol.h"
 #include "tests/server/door/test_loop.h"
 #include "tests/server/hand_world.h"
 
@@ -19,9 +21,16 @@ struct Visit {
   HandWorld world;
   Desk desk{registry, world, {}};
   Door door{desk, Users({}, ""), {}, Refusals({}, std::chrono::nanoseconds(0))};
-  Site site{{}, WorldFiles("", ""), 7717, [](std::string_view) { return false; }};
   TestLoop loop;
-  HttpHost http{door, site, loop, [] { return 1u; }};
+  Site site{
+      {},
+      WorldFiles("", ""),
+      7717,
+      [](std::string_view) { return false; },
+      asked_figures(desk, [this](auto time, auto then) { loop.call_in(time, std::move(then)); }, [] { return 1u; })};
+  HttpHost http{
+      desk.limits(), door.refusals, loop, site.rules(),
+      [this](const HttpRequest& request, const RequestSource& source) { return site.reply(request, source); }};
   std::string written;
   std::shared_ptr<ServedStream> connection = open_http_connection(
       std::make_unique<SilentStream>(loop, "GET /health HTTP/1.1\r\nHost: 127.0.0.1:7717\r\n\r\n", written), http,

@@ -58,11 +58,15 @@ struct Served {
     test::write_file(files + "/models/.drafts/x.glb", "secret");
     fs::create_symlink(files + "/models/.drafts", files + "/drafts");
     fs::create_symlink(files + "/.hidden.glb", files + "/shown.glb");
-    return Site(PageFiles::read(page).value(), WorldFiles(files, "town.muster"), port,
-                [](std::string_view token) { return token == "right"; });
+    return Site(
+        PageFiles::read(page).value(), WorldFiles(files, "town.muster"), port,
+        [](std::string_view token) { return token == "right"; },
+        [](bool metrics, const std::function<void(HttpAnswer)>& then) {
+          then(http_sentence(200, metrics ? "metrics" : "health"));
+        });
   }
   Site::Reply ask(HttpRequest request, bool is_local = true) const {
-    Site::Reply reply = site.reply(request, is_local);
+    Site::Reply reply = site.reply(request, {.address = is_local ? "127.0.0.1" : "192.0.2.1"});
     if (reply.kind == Site::Reply::Kind::file) reply = {Site::Reply::Kind::answer, reply.open()};
     return reply;
   }
@@ -251,9 +255,13 @@ TEST_CASE("of the world's folder models are given, to those with a token, and ne
 
 TEST_CASE("figures are told to this machine, and elsewhere to those with a token", "[site]") {
   const Served served;
-  for (const auto& [path, kind] :
-       {std::pair{"/health", Site::Reply::Kind::health}, std::pair{"/metrics", Site::Reply::Kind::metrics}}) {
-    CHECK(served.ask(asking(path)).kind == kind);
+  constexpr auto kind = Site::Reply::Kind::later;
+  for (const auto& [path, text] : {std::pair{"/health", "health\n"}, std::pair{"/metrics", "metrics\n"}}) {
+    const Site::Reply reply = served.ask(asking(path));
+    REQUIRE(reply.kind == kind);
+    std::string told;
+    reply.ask([&](const HttpAnswer& answer) { told = answer.text; });
+    CHECK(told == text);
     CHECK(served.ask(asking(path), false).answer.status == 401);
     HttpRequest request = asking(path);
     request.authorization = "Bearer wrong";
@@ -264,13 +272,13 @@ TEST_CASE("figures are told to this machine, and elsewhere to those with a token
 }
 
 TEST_CASE("a server without a page says so, and a folder that is no page is refused by name", "[site]") {
-  const Site bare({}, WorldFiles("", ""), port, [](std::string_view) { return true; });
-  const HttpAnswer none = bare.reply(asking("/"), true).answer;
+  const Site bare({}, WorldFiles("", ""), port, [](std::string_view) { return true; }, {});
+  const HttpAnswer none = bare.reply(asking("/"), {.address = "127.0.0.1"}).answer;
   CHECK(none.status == 404);
   CHECK(none.text.find("no page") != std::string::npos);
   HttpRequest world = asking("/world/a.glb");
   world.authorization = "Bearer x";
-  CHECK(bare.reply(world, true).open().status == 404);
+  CHECK(bare.reply(world, {.address = "127.0.0.1"}).open().status == 404);
   const test::Folder folder;
   CHECK(PageFiles::read(folder / "nothing").error() ==
         "the page's folder '" + (folder / "nothing") + "' is not a folder");

@@ -214,7 +214,7 @@ export class Model {
   async fetch_file(path: string): Promise<ArrayBuffer> {
     if (leaves_folder(path))
       throw new Error("it is outside the world's folder, and models must be in that folder or below it");
-    const url = '/world/' + path.split('/').map(encodeURIComponent).join('/');
+    const url = 'world/' + path.split('/').map(encodeURIComponent).join('/');
     const answer = await fetch(url, { headers: { Authorization: 'Bearer ' + token_here() } });
     if (!answer.ok) {
       const why = (await answer.text().catch(() => '')).trim().slice(0, 200);
