@@ -299,7 +299,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   std::unique_ptr<WireStream> stream_;  // null once it has become a WebSocket
   HttpHost& host_;
   const std::string address_;
-  const ServerLimits limits_;
+  const ServerLimits& limits_;
   ServedStreamEvents events_;
   Upgrade upgrade_;
   HttpReader reader_;

@@ -9,6 +9,7 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <deque>
+#include <latch>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -350,6 +351,22 @@ void Listener::stop() {
 
 const std::string& Listener::address() const noexcept { return impl_->address; }
 std::uint32_t Listener::streams() const noexcept { return impl_->streams_open.load(); }
+
+void Listener::while_resting(const std::function<void()>& act) {
+  if (!impl_->thread.joinable()) return act();
+  struct Rest {
+    std::latch begun{1}, over{1};
+  };
+  // The listener's thread may still use it when this function has returned.
+  const auto rest = std::make_shared<Rest>();
+  impl_->post([rest] {
+    rest->begun.count_down();
+    rest->over.wait();
+  });
+  rest->begun.wait();
+  act();
+  rest->over.count_down();
+}
 
 void Listener::call_in(std::chrono::nanoseconds time, std::function<void()> f) { impl_->call_in(time, std::move(f)); }
 

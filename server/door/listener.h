@@ -48,6 +48,8 @@ class Listener {
   std::uint32_t streams() const noexcept;
   /// Calls `f` on the listener's thread after `time` has passed. May be called on any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
+  /// Calls `act` while the listener's thread does nothing.
+  void while_resting(const std::function<void()>& act);
   /// Notifies all sessions that the server is stopping, waits at most one second until the
   /// notifications have been sent, and closes the sessions.
   void stop();
