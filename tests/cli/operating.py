@@ -285,3 +285,24 @@ def a_notification_socket_that_is_missing_or_invalid_changes_nothing(folder):
         server = served(folder, "", NOTIFY_SOCKET=name, WATCHDOG_USEC="x")
         folder.run("info")
         folder.stop(server)
+
+
+def a_backup_into_a_folder_keeps_users_and_the_newest_copies(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = served(folder, "")
+    token = folder.run("token", "create", "anna", "--role", "edit").split()[-1]
+    (folder.path / "copies").mkdir()
+    for name in ("game-20250101T000000Z.muster", "game-20250102T000000Z.muster", "game-20250102T000000Z.muster-users"):
+        (folder.path / "copies" / name).write_text("an old copy")
+    made = folder.json("backup", "game.muster", "copies", "--keep", "2")
+    assert re.fullmatch(r"copies/game-\d{8}T\d{6}Z\.muster", made["copy"]), made
+    equal((made["users"], made["removed"]), (True, ["copies/game-20250101T000000Z.muster"]))
+    holds(folder.error(USAGE, "backup", "game.muster", "other.muster", "--keep", "2"), "--keep requires a folder")
+    folder.stop(server)
+    for part in ("", "-wal", "-shm", "-lock", "-work", "-users"):
+        (folder.path / ("game.muster" + part)).unlink(missing_ok=True)
+    for part in ("", "-users"):
+        (folder.path / (made["copy"] + part)).rename(folder.path / ("game.muster" + part))
+    server = served(folder, "")
+    folder.run("spawn", "/orc", "--token", token)
+    folder.stop(server)
