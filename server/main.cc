@@ -311,6 +311,15 @@ class LiveSettings {
     settings_ = std::move(*read);
     if (server_) server_->set_limits(settings_.limits);
   }
+  /// Tells all sessions that the server will stop, and stops it.
+  void drain() {
+    const std::lock_guard lock(mutex_);
+    if (!server_) return;
+    const double seconds = settings_.arguments.drain_s;
+    spdlog::info("no further sessions are accepted; stopping in {} s, or when no sessions are left", seconds);
+    logs_.audit.put(AuditLine("drain").add("seconds", seconds).text());
+    server_->drain(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)));
+  }
   /// Sets the server to which changes are applied, and gives it those since it was made. Null means
   /// none.
   void attach(Server* server) {
@@ -386,6 +395,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   listening.plugins = served.plugins.get();
   listening.limits = settings.limits;
+  listening.private_figures = arguments.private_figures;
   listening.open_again = [&] {
     again = true;
     world->stop();
@@ -500,6 +510,7 @@ int main(int argc, char** argv) {
     Service service;
     service.at_reopen([&] { logs.reopen(); });
     service.at_reload([&] { live.reload(); });
+    service.at_drain([&] { live.drain(); });
     code = serve(*settings, logs, live, service);
   } else {
     spdlog::error("{}", error);

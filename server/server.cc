@@ -32,6 +32,7 @@ ListenerOptions listening(const ServerOptions& options) {
   ListenerOptions made;
   made.listen = options.listen;
   made.unix_path = options.unix_path;
+  made.private_figures = options.private_figures;
   made.log = options.log;
   made.warn = options.warn;
   if (options.users_file != "none") made.users_file = absolute(options.users_file);
@@ -91,6 +92,9 @@ struct Server::Impl final : WorldSide {
   void stop() {
     address_file.reset();
     listener->stop();
+  }
+  void drain(std::chrono::nanoseconds time) {
+    listener->drain(time, [this] { world.stop(); });
   }
   void set_limits(const ServerLimits& limits) { desk->set_limits(fit_to_descriptors(limits)); }
 
@@ -214,6 +218,7 @@ bool Server::has_editor() const noexcept { return impl_->has_editor; }
 const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }
 std::uint32_t Server::sessions() const noexcept { return impl_->desk->sessions(); }
 void Server::set_limits(const ServerLimits& limits) { impl_->set_limits(limits); }
+void Server::drain(std::chrono::nanoseconds time) { impl_->drain(time); }
 void Server::stop() { impl_->stop(); }
 
 }  // namespace muster

@@ -57,6 +57,8 @@ struct ServerOptions {
   /// Returns the number of lines that the audit log has lost, for /metrics. May be empty.
   std::function<std::uint64_t()> audit_lines_lost = {};
   ServerLimits limits = {};
+  /// If true, /metrics and /health require a token, also from the same machine.
+  bool private_figures = false;
   /// The plugins installed in the world, or null. The answer to Info lists the plugins, and
   /// sessions with the right `admin` may reload them. If there are plugins, `log` is also called on
   /// the world thread. The object must outlive the server.
@@ -108,6 +110,10 @@ class Server {
   /// change. May be called on any thread.
   void set_limits(const ServerLimits& limits);
 
+  /// Refuses new sessions, and tells the present ones that the server will stop. Stops the world
+  /// once there are no sessions any longer or when `time` has passed. While the server drains, it
+  /// reports itself as unhealthy. Calls after the first have no effect. May be called on any thread.
+  void drain(std::chrono::nanoseconds time);
   /// Notifies all sessions that the server is stopping, sends queued frames for at most one second,
   /// and closes the sessions. Called by the destructor.
   void stop();

@@ -111,7 +111,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     if (!request) return refuse(request.error());
     if (!*request) return read_on();
     const HttpRequest& asked = **request;
-    Site::Reply reply = host_.site.reply(asked, address_.starts_with("127.") || address_ == "::1");
+    const bool is_local = address_.starts_with("127.") || address_ == "::1";
+    Site::Reply reply = host_.site.reply(asked, is_local && !host_.private_figures);
     enter(Phase::working);
     ++work_;
     switch (reply.kind) {
@@ -187,7 +188,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
 
   void tell(const Figures* figures, bool metrics) {
     HttpAnswer answer = std::move(answer_);
-    answer.status = figures && (metrics || figures->disk_error.empty()) ? 200 : 503;
+    const bool drains = host_.door.drains && !metrics;
+    answer.status = figures && !drains && (metrics || figures->disk_error.empty()) ? 200 : 503;
     const bool table = metrics && figures;
     answer.fields = {{"Content-Type", table ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain; charset=utf-8"},
                      {"Cache-Control", "no-store"}};
@@ -195,6 +197,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     if (!figures)
       answer.text =
           hang.empty() ? "the world did not answer within 2 s\n" : "the world does not answer: " + hang + "\n";
+    else if (drains)
+      answer.text = "the server will stop soon, and accepts no new sessions\n";
     else
       answer.text = metrics ? metrics_text(*figures, host_.connections()) : health_text(*figures);
     send(std::move(answer));

@@ -22,6 +22,7 @@ struct HttpHost {
   const Site& site;
   Loop& loop;
   std::function<std::uint32_t()> connections;  ///< number of open connections of all kinds
+  bool private_figures = false;                ///< true if /metrics and /health always require a token
 };
 
 /// Takes over the stream of a connection that requests a WebSocket. The calling connection then

@@ -185,7 +185,7 @@ struct Listener::Impl final : Loop {
       site.emplace(
           std::move(options.page), WorldFiles(options.world_folder, options.world_file), made.port,
           [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); });
-      http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }});
+      http.emplace(HttpHost{door, *site, *this, [this] { return streams_open.load(); }, options.private_figures});
     }
     if (!options.unix_path.empty()) unix_door.assign(Local(), listen_unix(options.unix_path).descriptor);
   }
@@ -256,6 +256,21 @@ struct Listener::Impl final : Loop {
                                           events_of(weak), nullptr);
     };
     visit->now = open_http_connection(std::move(stream), *http, from, came, events_of(weak), upgrade);
+  }
+
+  void begin_drain(std::chrono::nanoseconds time, std::function<void()> then) {
+    if (std::exchange(door.drains, true)) return;
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
+    session::Fault fault;
+    fault.code = session::FaultCode::busy;
+    fault.reason = "draining";
+    fault.text = "the server will stop in " + std::to_string(seconds) + " s, or when no sessions are left";
+    for (const auto& connection : present()) connection->notify(fault);
+    wait_for_sessions(Clock::now() + time, std::move(then));
+  }
+  void wait_for_sessions(Clock::time_point until, std::function<void()> then) {
+    if (desk.sessions() == 0 || Clock::now() >= until) return then();
+    call_in(std::chrono::milliseconds(50), [this, until, then = std::move(then)] { wait_for_sessions(until, then); });
   }
 
   template <class Acceptor>
@@ -366,6 +381,10 @@ void Listener::while_resting(const std::function<void()>& act) {
   rest->begun.wait();
   act();
   rest->over.count_down();
+}
+
+void Listener::drain(std::chrono::nanoseconds time, std::function<void()> then) {
+  impl_->post([&impl = *impl_, time, then = std::move(then)] { impl.begin_drain(time, then); });
 }
 
 void Listener::call_in(std::chrono::nanoseconds time, std::function<void()> f) { impl_->call_in(time, std::move(f)); }

@@ -145,6 +145,10 @@ bool SessionProtocol::may_receive(std::uint32_t frame_bytes) {
   return true;
 }
 
+void SessionProtocol::notify(const session::Fault& fault) {
+  if (welcomed()) refuse(fault, 0);
+}
+
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
 
 void SessionProtocol::on_bytes() {
@@ -248,6 +252,12 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   if (const auto why = desk_.why_ended(hello.secret)) {
     welcome.ended_code = why->code;
     welcome.ended = why->text;
+  }
+  if (door_.drains) {
+    const auto why =
+        closing(session::FaultCode::stopping, "draining", "the server will stop soon; connect again later");
+    audit_refused_login(desk_, hello, address_, why);
+    return refuse(why, request);
   }
   // A user's session gets the name under which the user was created, regardless of the name that
   // the client sent.

@@ -43,6 +43,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   }
 
   void stop() override { protocol_.on_stop(); }
+  void notify(const session::Fault& fault) override { protocol_.notify(fault); }
 
   void give_way() override {
     protocol_.on_crowd();

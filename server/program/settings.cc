@@ -111,6 +111,13 @@ void add_options(CLI::App& app, Arguments& arguments) {
          "file for a line of JSON about each login, change of users, edit, and act of a session, also those that "
          "are refused")
       ->group(read_again);
+  app.add_flag("--private-figures", arguments.private_figures,
+               "/metrics and /health require a token, also from this machine");
+  app.add_option("--drain-time", arguments.drain_s,
+                 "seconds that sessions have after SIGUSR2 before the server stops; it stops earlier if none are left")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str()
+      ->group(read_again);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
   app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file")
@@ -119,7 +126,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
       "While it runs, WORLD-server.json next to the world gives clients of the same user the address and the token.\n"
       "SIGTERM and SIGINT stop it after a save; a second one stops it immediately, without a save. SIGHUP does the "
       "same, unless --config, --log-file or --audit-log is given: then the server reads these files again. SIGUSR1 "
-      "opens the log files again.\n"
+      "opens the log files again, and SIGUSR2 tells the sessions that it will stop after --drain-time.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
       "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin.");
 }

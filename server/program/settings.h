@@ -49,6 +49,8 @@ struct Arguments {
   std::string config;  // the configuration file, or empty
   bool check_config = false;
   std::string log_file, audit_log;
+  bool private_figures = false;
+  double drain_s = 30;
 };
 
 /// An option, its values in the form of the command line, and their origin.

@@ -38,7 +38,8 @@ class Site {
     /// are those of `answer`.
     std::function<HttpAnswer()> open = {};
   };
-  /// `is_local` is true if the request arrived over the loopback interface.
+  /// `is_local` is true if the request arrived over the loopback interface, so that /metrics and
+  /// /health need no token.
   Reply reply(const HttpRequest& request, bool is_local) const;
 
  private:

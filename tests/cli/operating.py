@@ -8,9 +8,10 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
-from shared import GAME, REFUSED, ROOT, SERVER, USAGE, equal, holds
+from shared import GAME, MUSTER, REFUSED, ROOT, SERVER, USAGE, equal, holds
 
 
 def wait_for(condition, what):
@@ -306,3 +307,49 @@ def a_backup_into_a_folder_keeps_users_and_the_newest_copies(folder):
     server = served(folder, "")
     folder.run("spawn", "/orc", "--token", token)
     folder.stop(server)
+
+
+def figures_are_closed_to_those_without_a_token_if_that_is_asked(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = served(folder, "private-figures = true\n")
+    entry = json.loads((folder.path / "game.muster-server.json").read_text())
+    for page in ("metrics", "health"):
+        def asked(token, page=page):
+            request = urllib.request.Request(f"http://{entry['address']}/{page}",
+                                             headers={"Authorization": f"Bearer {token}"} if token else {})
+            try:
+                with urllib.request.urlopen(request, timeout=20) as answer:
+                    return answer.status
+            except urllib.error.HTTPError as refused:
+                return refused.code
+        equal([asked(""), asked("x" * 32), asked(entry["token"])], [401, 401, 200])
+    folder.stop(server)
+
+
+def a_server_that_drains_tells_its_sessions_and_ends_when_they_have_left(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = served(folder, 'drain-time = 60\nlog-file = "log"\n')
+    address = json.loads((folder.path / "game.muster-server.json").read_text())["address"]
+    stays = folder.start(MUSTER, "watch", "--lines", "1", stdout=subprocess.PIPE)
+    wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+    server.send_signal(signal.SIGUSR2)
+    wait_for(lambda: "no further sessions are accepted" in (folder.path / "log").read_text(), "no drain")
+    holds(folder.error(3, "info"), "the server will stop soon")
+    try:
+        urllib.request.urlopen(f"http://{address}/health", timeout=20)
+        assert False, "healthy"
+    except urllib.error.HTTPError as refused:
+        equal((refused.code, refused.read()), (503, b"the server will stop soon, and accepts no new sessions\n"))
+    equal(server.poll(), None)
+    stays.terminate()
+    equal(server.wait(timeout=20), 0)
+
+
+def a_server_that_drains_ends_after_its_time_though_sessions_stay(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = served(folder, "drain-time = 0.3\n")
+    stays = folder.start(MUSTER, "watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+    server.send_signal(signal.SIGUSR2)
+    equal(server.wait(timeout=20), 0)
+    stays.wait(timeout=20)
