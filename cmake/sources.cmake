@@ -200,6 +200,7 @@ set(muster_server_sources
   server/desk/desk_figures.cc
   server/door/address_file.cc
   server/door/disk_thread.cc
+  server/door/door_audit.cc
   server/door/http_connection.cc
   server/door/listener.cc
   server/door/listening.cc
@@ -251,6 +252,7 @@ set(muster_server_sources
   server/questions/watch_questions.cc
   server/questions/world_questions.cc
   server/server.cc
+  server/session/audit_line.cc
   server/session/judge.cc
   server/session/outgoing.cc
   server/session/requests.cc

@@ -1,6 +1,5 @@
 #include "server/log_queue.h"
 
-#include <poll.h>
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
@@ -8,74 +7,70 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <condition_variable>
-#include <deque>
+#include <cstring>
 #include <mutex>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <utility>
 
 namespace muster {
+
 namespace {
 
-/// Writes everything unless stderr fails. Waits as long as stderr is not read.
-void write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = ::write(STDERR_FILENO, text.data(), text.size());
-    if (wrote > 0) {
-      text.remove_prefix(static_cast<std::size_t>(wrote));
-    } else if (wrote < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      pollfd waits{STDERR_FILENO, POLLOUT, 0};
-      (void)::poll(&waits, 1, -1);
-    } else if (wrote < 0 && errno != EINTR) {
-      return;
-    }
+/// How lines look. Thread-safe.
+class LineFormat {
+ public:
+  void set(std::unique_ptr<spdlog::formatter> formatter) {
+    const std::lock_guard lock(mutex_);
+    formatter_ = std::move(formatter);
   }
-}
+  void set_colors(bool on) { has_colors_ = on; }
+  std::string formatted(const spdlog::details::log_msg& message) {
+    const std::lock_guard lock(mutex_);
+    spdlog::memory_buf_t text;
+    formatter_->format(message, text);
+    std::string line(text.data(), text.size());
+    if (has_colors_ && message.color_range_end > message.color_range_start) {
+      const bool is_bad = message.level >= spdlog::level::err, is_warning = message.level == spdlog::level::warn;
+      line.insert(message.color_range_end, "\033[0m");
+      line.insert(message.color_range_start, is_bad ? "\033[31m" : is_warning ? "\033[33m" : "\033[32m");
+    }
+    return line;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unique_ptr<spdlog::formatter> formatter_ = std::make_unique<spdlog::pattern_formatter>();
+  std::atomic<bool> has_colors_ = false;
+};
 
 }  // namespace
 
 struct LogQueue::State {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::deque<std::string> lines;
-  std::size_t bytes = 0;
-  std::uint64_t told = 0;  // of the lost lines, those that a line has reported
-  bool writes = false, stops = false;
-  std::atomic<std::uint64_t> lost = 0;
-  std::unique_ptr<spdlog::formatter> formatter = std::make_unique<spdlog::pattern_formatter>();
-  const bool has_colors = ::isatty(STDERR_FILENO) == 1;
-
-  std::string formatted(const spdlog::details::log_msg& message) const;
+  const bool stderr_has_colors = ::isatty(STDERR_FILENO) == 1;
+  const std::shared_ptr<LineFormat> format = std::make_shared<LineFormat>();
+  std::mutex order;
+  // The function may be called after this object is gone.
+  LineQueue lines{true, bytes_max, [format = format](std::uint64_t lost, int error) {
+                    const std::string why = error != 0
+                                                ? std::string("they could not be written: ") + std::strerror(error)
+                                                : "stderr was not read in time";
+                    const std::string text = std::to_string(lost) + " lines of the log were lost, because " + why;
+                    return format->formatted({"", spdlog::level::warn, text});
+                  }};
 };
 
 class LogQueue::Sink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit Sink(std::shared_ptr<State> state) : state_(std::move(state)) {}
-  ~Sink() override {
-    const std::lock_guard lock(state_->mutex);
-    state_->stops = true;
-    state_->changed.notify_all();
-  }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    const std::lock_guard lock(state_->mutex);
-    std::string line = state_->formatted(message);
-    if (state_->told < state_->lost || state_->bytes + line.size() > bytes_max) {
-      ++state_->lost;
-      return;
-    }
-    state_->bytes += line.size();
-    state_->lines.push_back(std::move(line));
-    state_->changed.notify_all();
+    const std::lock_guard lock(state_->order);  // lines are in the order of their times
+    state_->lines.put(state_->format->formatted(message));
   }
   void flush_() override {}
   void set_formatter_(std::unique_ptr<spdlog::formatter> formatter) override {
-    const std::lock_guard lock(state_->mutex);
-    state_->formatter = std::move(formatter);
+    state_->format->set(std::move(formatter));
   }
 
  private:
@@ -83,54 +78,20 @@ class LogQueue::Sink final : public spdlog::sinks::base_sink<spdlog::details::nu
 };
 
 LogQueue::LogQueue(const std::string& name) : state_(std::make_shared<State>()) {
+  state_->format->set_colors(state_->stderr_has_colors);
   spdlog::set_default_logger(std::make_shared<spdlog::logger>(name, std::make_shared<Sink>(state_)));
-  // Detached, because the thread cannot be ended while it waits for stderr.
-  std::thread([state = state_] { write_lines(*state); }).detach();
 }
 
 LogQueue::~LogQueue() = default;
 
-std::uint64_t LogQueue::lost() const noexcept { return state_->lost.load(std::memory_order_relaxed); }
-
-bool LogQueue::drain(std::chrono::nanoseconds time) const {
-  std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, time, [&] { return state_->lines.empty() && !state_->writes; });
+std::string LogQueue::set_path(const std::string& path) {
+  std::string error = state_->lines.set_path(path);
+  if (error.empty()) state_->format->set_colors(path.empty() && state_->stderr_has_colors);
+  return error;
 }
-
-std::string LogQueue::State::formatted(const spdlog::details::log_msg& message) const {
-  spdlog::memory_buf_t text;
-  formatter->format(message, text);
-  std::string line(text.data(), text.size());
-  if (has_colors && message.color_range_end > message.color_range_start) {
-    const bool is_bad = message.level >= spdlog::level::err, is_warning = message.level == spdlog::level::warn;
-    line.insert(message.color_range_end, "\033[0m");
-    line.insert(message.color_range_start, is_bad ? "\033[31m" : is_warning ? "\033[33m" : "\033[32m");
-  }
-  return line;
-}
-
-void LogQueue::write_lines(State& state) {
-  std::unique_lock lock(state.mutex);
-  while (true) {
-    state.changed.wait(lock, [&] { return state.stops || !state.lines.empty(); });
-    if (state.lines.empty()) return;
-    state.writes = true;
-    while (!state.lines.empty()) {
-      const std::string line = std::move(state.lines.front());
-      state.lines.pop_front();
-      lock.unlock();
-      write_all(line);
-      lock.lock();
-      state.bytes -= line.size();
-      if (!state.lines.empty() || state.told == state.lost) continue;
-      const std::string text = std::to_string(state.lost - std::exchange(state.told, state.lost.load())) +
-                               " lines of the log were lost, because stderr was not read in time";
-      state.lines.push_back(state.formatted({"", spdlog::level::warn, text}));
-      state.bytes += state.lines.back().size();
-    }
-    state.writes = false;
-    state.changed.notify_all();
-  }
-}
+std::string LogQueue::reopen() { return state_->lines.reopen(); }
+bool LogQueue::writes_file() const { return !state_->lines.path().empty(); }
+std::uint64_t LogQueue::lost() const noexcept { return state_->lines.lost(); }
+bool LogQueue::drain(std::chrono::nanoseconds time) const { return state_->lines.drain(time); }
 
 }  // namespace muster

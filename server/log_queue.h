@@ -1,5 +1,5 @@
-// Writes the log of muster-server to stderr without blocking the threads that log. If stderr is not
-// read, lines are dropped and counted.
+// Writes the log of muster-server to stderr or to a file without blocking the threads that log. If
+// stderr is not read, or if the file cannot be written, lines are dropped and counted.
 #pragma once
 
 #include <chrono>
@@ -7,11 +7,11 @@
 #include <memory>
 #include <string>
 
+#include "server/program/line_queue.h"
+
 namespace muster {
 
-/// Thread-safe. Lines wait in a queue of limited size for a thread that writes them. After a line
-/// was lost, further ones are lost until the thread has written the whole queue, and a line that
-/// gives the number of lost lines.
+/// Thread-safe. See LineQueue.
 class LogQueue {
  public:
   /// Limit on the size of the lines that wait.
@@ -23,17 +23,22 @@ class LogQueue {
   LogQueue(const LogQueue&) = delete;
   LogQueue& operator=(const LogQueue&) = delete;
 
+  /// Further lines go to this file, or to stderr if the path is empty. Returns an error as a
+  /// sentence; nothing has changed then.
+  [[nodiscard]] std::string set_path(const std::string& path);
+  /// Opens the current file again.
+  [[nodiscard]] std::string reopen();
+  /// Returns true if lines go to a file.
+  bool writes_file() const;
   std::uint64_t lost() const noexcept;
-  /// Waits until all lines are written, but not longer than `time`. Returns false if some are not.
-  /// If stderr is not read, the thread then still waits for it, and only _exit ends the process.
+  /// See LineQueue::drain.
   [[nodiscard]] bool drain(std::chrono::nanoseconds time) const;
 
  private:
   struct State;
   class Sink;
-  static void write_lines(State& state);
 
-  // Shared with the sink and the thread, which outlive this object.
+  // Shared with the sink, which outlives this object.
   const std::shared_ptr<State> state_;
 };
 

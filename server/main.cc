@@ -6,15 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <expected>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,11 +24,16 @@
 
 #include "registry/host.h"
 #include "schema/muster.h"
+#include "server/access/users.h"
 #include "server/log_queue.h"
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
 #include "server/process_ends.h"
+#include "server/program/service.h"
+#include "server/program/service_manager.h"
+#include "server/program/settings.h"
 #include "server/server.h"
+#include "server/session/audit_line.h"
 #include "server/token_file.h"
 #include "server/world/world.h"
 #include "system/real_path.h"
@@ -36,47 +42,6 @@
 namespace {
 
 using namespace muster;
-
-/// Exit codes for scripts. They are also listed in --help.
-enum ExitCode {
-  exit_done = 0,
-  exit_usage = 2,
-  exit_schema = 3,
-  exit_plugin = 4,
-  exit_world = 5,
-  exit_listen = 6,
-  exit_save = 7,
-  exit_stopped = 8,
-  exit_by_plugin = 9
-};
-
-struct Arguments {
-  std::string world;
-  std::vector<std::string> schemas, include_folders, plugins, limits;
-  std::string listen = "127.0.0.1:7717";
-  std::string unix_path;
-  std::string certificate, key;
-  bool self_signed = false;
-  std::vector<std::string> proxies;
-  std::string token_file;
-  std::string page;
-  double hz = 0;
-  bool paused = false, level = false;
-  std::string durability = "batched";
-  double autosave_s = 2;
-  std::uint32_t journal_mib = 256;
-  std::uint32_t preserved_mib = 256;
-  std::uint64_t history_bytes = 256u << 20;
-  std::string disk_lags = "wait";
-  std::uint32_t workers = 1;
-  std::uint64_t skip = 0;
-  double watchdog_s = 5;
-  double cascade_ms = 100;
-  double sleep_after_s = 0;
-  std::uint64_t carried_messages = 0;
-  std::uint32_t carried_mib = 0;
-  bool make_new = false, must_exist = false, quiet = false, stops_at_eof = false;
-};
 
 World* running = nullptr;  // used only by the signal handler
 
@@ -90,8 +55,7 @@ void on_signal(int) {
 }
 
 // Number of times that SIGHUP asked for the certificate to be read again.
-volatile std::sig_atomic_t hangups = 0;
-void on_hangup(int) { hangups = hangups + 1; }
+std::atomic<std::uint64_t> hangups = 0;
 
 /// Stops the world once standard input has ended.
 void stop_at_eof() {
@@ -114,25 +78,6 @@ int complain(const Arguments& arguments, const ServerError& error) {
   return complain(exit_listen, "cannot listen on " + arguments.listen +
                                    ": Address already in use. End the server that has this port, or choose another "
                                    "port with --listen; 0 takes any free one");
-}
-
-/// Parses strings of the form NAME=NUMBER. On failure, the error is a human-readable message.
-std::expected<ServerLimits, std::string> limits_of(const std::vector<std::string>& given) {
-  ServerLimits limits;
-  for (const std::string& each : given) {
-    const std::size_t equals = std::min(each.find('='), each.size());
-    const std::string name = each.substr(0, equals), number = each.substr(std::min(equals + 1, each.size()));
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    const bool whole = error == std::errc() && end == number.data() + number.size();
-    if (whole && set_limit(limits, name, value)) continue;
-    if (const std::uint64_t least = least_of_limit(name); whole && value < least)
-      return std::unexpected("--limit " + each + ": " + name + " is at least " + std::to_string(least));
-    std::string known;
-    for (const std::string_view limit : limit_names()) known += " " + std::string(limit);
-    return std::unexpected("--limit " + each + ": expected NAME=NUMBER within the number's range; names are" + known);
-  }
-  return limits;
 }
 
 /// Reads the token file, and creates it if it does not exist. If no token file is used, returns an
@@ -335,11 +280,109 @@ struct Served {
 
 int complain(const Failure& failure) { return complain(failure.code, failure.text); }
 
-int serve(const Arguments& arguments, const LogQueue& log) {
+/// The two files of lines that a server writes.
+struct Logs {
+  LogQueue& log;
+  LineQueue& audit;
+
+  /// Returns an error as a sentence, in which case both files are as before.
+  std::string open(const Arguments& before, const Arguments& arguments) const {
+    std::string error = audit.set_path(arguments.audit_log);
+    if (error.empty()) {
+      error = log.set_path(arguments.log_file);
+      if (!error.empty()) (void)audit.set_path(before.audit_log);
+    }
+    if (error.empty()) spdlog::set_level(arguments.quiet ? spdlog::level::warn : spdlog::level::info);
+    return error;
+  }
+  /// Opens both files again, for example after logrotate has renamed them.
+  void reopen() const {
+    for (const std::string& error : {audit.reopen(), log.reopen()})
+      if (!error.empty()) spdlog::error("the previous file is kept: {}", error);
+  }
+};
+
+/// The settings of the running server, which the service's thread changes.
+class LiveSettings {
+ public:
+  LiveSettings(int argc, const char* const* argv, Settings settings, const Logs& logs)
+      : argc_(argc), argv_(argv), logs_(logs), settings_(std::move(settings)) {}
+
+  /// Reads the configuration file again and applies what can change while the server runs. After an
+  /// error, everything is as before.
+  void reload() {
+    const std::lock_guard lock(mutex_);
+    auto read = read_settings(argc_, argv_);
+    std::string error = read ? std::string() : read.error().text;
+    if (error.empty()) error = logs_.open(settings_.arguments, read->arguments);
+    AuditLine line("reload");
+    if (!error.empty()) {
+      spdlog::error("nothing is reloaded, and the previous settings still hold: {}", error);
+      logs_.audit.put(std::move(line.add("refused", "settings").add("why", error)).text());
+      return;
+    }
+    const std::vector<std::string> changed = changes(settings_, *read);
+    for (const std::string& each : changed) spdlog::info("reloaded: {}", each);
+    if (changed.empty()) spdlog::info("reloaded: no setting has changed");
+    logs_.audit.put(std::move(line.add("changes", changed.size())).text());
+    settings_ = std::move(*read);
+    if (server_) server_->set_limits(settings_.limits);
+  }
+  /// Tells all sessions that the server will stop, and stops it.
+  void drain() {
+    const std::lock_guard lock(mutex_);
+    if (!server_) return;
+    const double seconds = settings_.arguments.drain_s;
+    spdlog::info("no further sessions are accepted; stopping in {} s, or when no sessions are left", seconds);
+    logs_.audit.put(AuditLine("drain").add("seconds", seconds).text());
+    server_->drain(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)));
+  }
+  /// Sets the server to which changes are applied, and gives it those since it was made. Null means
+  /// none.
+  void attach(Server* server) {
+    const std::lock_guard lock(mutex_);
+    server_ = server;
+    if (server_) server_->set_limits(settings_.limits);
+  }
+
+ private:
+  const int argc_;
+  const char* const* const argv_;
+  const Logs& logs_;
+  std::mutex mutex_;
+  Settings settings_;
+  Server* server_ = nullptr;
+};
+
+std::string status_of(const Server& server, const World& world) {
+  const std::uint32_t sessions = server.sessions();
+  const std::string hang = world.hang();
+  return std::to_string(sessions) + (sessions == 1 ? " session" : " sessions") + ", durable to input " +
+         std::to_string(world.durable_sequence()) + (hang.empty() ? "" : "; " + hang);
+}
+
+/// Returns true if SIGHUP reloads settings, log files and the certificate instead of stopping the
+/// server.
+bool reloads(const Arguments& arguments) {
+  return arguments.self_signed || !arguments.certificate.empty() || !arguments.config.empty() || !arguments.log_file.empty() || !arguments.audit_log.empty();
+}
+
+/// Checks what can be checked without opening the world: the schemas and the list of users.
+std::string wrong_settings(const Settings& settings) {
+  const auto schemas = read_schemas(settings.arguments);
+  if (!schemas) return schemas.error().text;
+  try {
+    (void)Users({}, real_path(settings.arguments.world) + "-users");
+  } catch (const ServerError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Service& service) {
+  const Arguments& arguments = settings.arguments;
   handle_faults();
   raise_descriptor_limit();
-  const auto limits = limits_of(arguments.limits);
-  if (!limits) return complain(exit_usage, limits.error());
   auto schemas = read_schemas(arguments);
   if (!schemas) return complain(schemas.error());
   auto token = token_of(arguments.token_file);
@@ -361,18 +404,22 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   listening.certificate = arguments.certificate;
   listening.key = arguments.key;
   listening.self_signed = arguments.self_signed;
-  listening.certificate_asked = [] { return static_cast<std::uint64_t>(hangups); };
+  listening.certificate_asked = [] { return hangups.load(); };
   listening.proxies = arguments.proxies;
   listening.token = *token;
   listening.page_folder = arguments.page;
   listening.users_file = real_path(arguments.world) + "-users";
   listening.program = "muster-server " MUSTER_VERSION;
-  listening.log_lines_lost = [&log] { return log.lost(); };
+  listening.log_lines_lost = [&logs] { return logs.log.lost(); };
+  listening.audit = [&logs](std::string line) { logs.audit.put(std::move(line)); };
+  listening.audits = [&logs] { return logs.audit.writes(); };
+  listening.audit_lines_lost = [&logs] { return logs.audit.lost(); };
   listening.log = [](const std::string& line) { spdlog::info("session: {}", line); };
   listening.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   listening.plugins = served.plugins.get();
-  listening.limits = *limits;
+  listening.limits = settings.limits;
   listening.sleep_after = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.sleep_after_s * 1e9));
+  listening.private_figures = arguments.private_figures;
   listening.open_again = [&] {
     again = true;
     world->stop();
@@ -398,7 +445,8 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   }
 
   running = &*world;
-  handle_signals(on_signal, arguments.certificate.empty() && !arguments.self_signed ? nullptr : on_hangup);
+  handle_signals(on_signal, reloads(arguments));
+  service.start(reloads(arguments));
   if (arguments.stops_at_eof) stop_at_eof();
 
   for (bool first = true;; first = false) {
@@ -413,17 +461,26 @@ int serve(const Arguments& arguments, const LogQueue& log) {
     listening.token = server->token();
     if (!server->address().empty()) listening.listen = server->address();
 
-    if (server->has_editor()) spdlog::info("editor {}", server->editor_url());
+    // A log that is kept must not contain the token.
+    const bool is_kept = logs.log.writes_file() || std::getenv("JOURNAL_STREAM");
+    const std::string editor = server->editor_url();
+    if (server->has_editor()) spdlog::info("editor {}", is_kept ? editor.substr(0, editor.find('#')) : editor);
     spdlog::info("{}: {} entities, {} types, {}", world->path(), world->registry().entity_count(),
                  world->registry().types().types().size(), is_new && first ? "a new world" : "opened");
     if (!server->address().empty()) spdlog::info("listening on {}", server->address());
     if (!server->fingerprint().empty()) spdlog::info("fingerprint {}", server->fingerprint());
     if (!server->unix_path().empty()) spdlog::info("listening on {}", server->unix_path());
-    spdlog::info("token {}", server->token());
+    spdlog::info("token {}", is_kept ? "in " + world->path() + "-server.json" : server->token());
+    live.attach(&*server);
+    service.attach(*world, [&] { return status_of(*server, *world); });
+    if (first) service.tell_ready();
 
     while (const auto frame = world->next_frame()) world->registry().push(Update{.dt = frame.dt});
 
     spdlog::info("stopping");
+    if (!again || was_signalled || world->stopped()) notify_service_manager("STOPPING=1");
+    live.attach(nullptr);
+    service.detach();
     server->stop();
     server.reset();
     running = nullptr;
@@ -451,132 +508,45 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "muster-server: /dev/null cannot be opened: %s\n", std::strerror(error));
     return exit_usage;
   }
-  CLI::App app(
-      "Serves a world: clients edit and watch it over TCP, WebSockets and Unix sockets while it runs, including an "
-      "editor in "
-      "the browser.");
-  app.set_version_flag("--version", "muster-server " MUSTER_VERSION);
-  Arguments arguments;
-  app.add_option("WORLD", arguments.world, "the world file, such as town.muster; created if it does not exist")
-      ->required();
-  app.add_option("--schema", arguments.schemas,
-                 "types of the game: a .bfbs, or a .fbs if flatc is installed; repeatable");
-  app.add_option("-I", arguments.include_folders, "folder in which .fbs files look for those they include; repeatable")
-      ->allow_extra_args(false);
-  app.add_option("--plugin", arguments.plugins, "a shared library with handlers; repeatable");
-  app.add_option("--listen", arguments.listen,
-                 "address and port, which without TLS is a loopback address; port 0: any free one; empty: no TCP")
-      ->capture_default_str();
-  app.add_option("--cert", arguments.certificate,
-                 "file in PEM format with the certificate for TLS and those of its issuers; read again on SIGHUP, and "
-                 "when it changes");
-  app.add_option("--key", arguments.key, "file in PEM format with the private key of the certificate");
-  app.add_flag("--self-signed", arguments.self_signed,
-               "TLS with a certificate of its own, kept in WORLD-tls.pem, whose fingerprint clients must know");
-  app.add_option("--behind-proxy", arguments.proxies,
-                 "ADDR[,ADDR]: addresses of reverse proxies whose X-Forwarded-... fields are believed")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  app.add_option("--unix", arguments.unix_path, "Unix socket to listen on as well");
-  app.add_option("--page", arguments.page,
-                 "a folder with the editor's page instead of the one that was installed; \"none\": serve none");
-  app.add_option("--hz", arguments.hz, "ticks per second; 0: the world advances when something arrives")
-      ->check(CLI::Range(0.0, 10'000.0))
-      ->capture_default_str();
-  app.add_flag("--paused", arguments.paused, "start with a paused clock: see muster clock");
-  app.add_flag("--level", arguments.level,
-               "open the world as a level that is built: the clock is paused until muster play, and a run that was on "
-               "is ended");
-  app.add_option(
-         "--durability", arguments.durability,
-         "what a crash or power failure loses: each_flush: a few ms; batched: a tenth of a second plus the time of a "
-         "write; checkpoint: everything since the last save")
-      ->check(CLI::IsMember({"each_flush", "batched", "checkpoint"}))
-      ->capture_default_str();
-  app.add_option("--autosave", arguments.autosave_s,
-                 "seconds between saves, if there is anything new; 0: only on request and at the end")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
-  app.add_option("--journal-max", arguments.journal_mib,
-                 "limit in MiB on the journal after the last save: at four fifths the world is saved, regardless of "
-                 "--autosave; 0: "
-                 "no limit")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  app.add_option(
-         "--preserved-max", arguments.preserved_mib,
-         "limit in MiB on copies of data that changes before a save has written it: beyond it, the save starts again")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  app.add_option("--history", arguments.history_bytes,
-                 "limit in bytes on the steps that users can undo and redo: beyond it, the oldest are dropped; 0: "
-                 "nothing can be undone")
-      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}))
-      ->capture_default_str();
-  app.add_option("--disk-lags", arguments.disk_lags,
-                 "what the world does if the disk is too slow: wait for it, or go-on: "
-                 "then nothing is recorded and edits are refused until a save succeeds")
-      ->check(CLI::IsMember({"wait", "go-on"}))
-      ->capture_default_str();
-  app.add_option("--watchdog", arguments.watchdog_s,
-                 "seconds after which a handler that does not return is reported; 0: never")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
-  app.add_option("--cascade-time", arguments.cascade_ms,
-                 "limit in ms on the messages that handlers post to each other, for each tick: what is left is carried "
-                 "over to the next one; 0: no limit")
-      ->check(CLI::Range(0.0, 60'000.0))
-      ->capture_default_str();
-  app.add_option("--carried-messages", arguments.carried_messages,
-                 "limit on the messages carried over: beyond it, the newest are dropped; saved with the world, and "
-                 "10000000 in a new one")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000'000}));
-  app.add_option("--carried-max", arguments.carried_mib,
-                 "limit in MiB on the bytes of the messages carried over, like --carried-messages; 256 in a new world")
-      ->check(CLI::Range(1u, 1u << 20));
-  app.add_option("--skip", arguments.skip,
-                 "number of an input to skip, before which the world is stopped because its process died there "
-                 "repeatedly; the world is saved without it, and continues")
-      ->check(CLI::Range(std::uint64_t{1}, ~std::uint64_t{0}));
-  app.add_option("--sleep-after", arguments.sleep_after_s,
-                 "seconds without sessions and work after which the server saves and ends, as a muster-host asks; 0: "
-                 "never")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  app.add_option("--workers", arguments.workers,
-                 "threads for passes, with the same results as one thread; 0: one per processor")
-      ->check(CLI::Range(0u, 256u))
-      ->capture_default_str();
-  app.add_option(
-      "--token-file", arguments.token_file,
-      "file with the token for everything; it is made with a new token if it does not exist. Without this option, "
-      "each start draws a token");
-  app.add_option("--limit", arguments.limits,
-                 "NAME=NUMBER: a limit on what sessions may do and send; \"--limit ?\" lists the names; repeatable")
-      ->allow_extra_args(false);
-  auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
-  app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
-  app.add_flag("--stop-at-eof", arguments.stops_at_eof,
-               "stop when standard input ends, which it does when a program that started the server dies");
-  app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
-  app.footer(
-      "While it runs, WORLD-server.json next to the world gives clients of the same user the address and the token.\n"
-      "SIGTERM, SIGINT and SIGHUP stop it after a save; a second one stops it immediately, without a save. With TLS, "
-      "SIGHUP reads the certificate again instead.\n"
-      "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
-      "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin.");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? exit_done : exit_usage;
+  const auto settings = read_settings(argc, argv);
+  if (!settings) {
+    const NoSettings& why = settings.error();
+    std::fprintf(why.code == exit_done ? stdout : stderr, "%s\n", why.text.c_str());
+    return why.code;
   }
-  const LogQueue log("muster-server");
+  if (settings->arguments.check_config) {
+    const std::string wrong = wrong_settings(*settings);
+    if (wrong.empty()) return std::fputs(shown_settings(*settings).c_str(), stdout) >= 0 ? exit_done : exit_usage;
+    std::fprintf(stderr, "%s\n", wrong.c_str());
+    return exit_usage;
+  }
+  Service::hold_signals(reloads(settings->arguments));
+  LogQueue log("muster-server");
   spdlog::set_pattern("%H:%M:%S.%e %^%l%$ %v");
-  if (arguments.quiet) spdlog::set_level(spdlog::level::warn);
-  const int code = serve(arguments, log);
+  constexpr std::size_t audit_bytes_max = 4u << 20;
+  const auto lost_line = [](std::uint64_t lost, int error) {
+    const char* const why = error != 0 ? std::strerror(error) : "the disk was too slow";
+    return AuditLine("lost").add("lines", lost).add("why", why).text();
+  };
+  LineQueue audit(false, audit_bytes_max, lost_line, [](const std::string& trouble) { spdlog::error("{}", trouble); });
+  const Logs logs{log, audit};
+  LiveSettings live(argc, argv, *settings, logs);
+  int code = exit_usage;
+  if (const std::string error = logs.open({}, settings->arguments); error.empty()) {
+    Service service;
+    service.at_reopen([&] { logs.reopen(); });
+    service.at_reload([&] {
+      hangups.fetch_add(1);
+      live.reload();
+    });
+    service.at_drain([&] { live.drain(); });
+    code = serve(*settings, logs, live, service);
+  } else {
+    spdlog::error("{}", error);
+  }
   permit_exit();
   // If stderr is not read, the process ends without the remaining lines.
-  if (!log.drain(std::chrono::seconds(1))) ::_exit(code);
+  const bool all_written = audit.drain(std::chrono::seconds(1));
+  if (!log.drain(std::chrono::seconds(1)) || !all_written) end_process(code);
   return code;
 }

@@ -59,6 +59,7 @@ ListenerOptions listening(const ServerOptions& options) {
   made.listen = options.listen;
   made.unix_path = options.unix_path;
   made.proxies = options.proxies;
+  made.private_figures = options.private_figures;
   made.log = options.log;
   made.warn = options.warn;
   if (options.users_file != "none") made.users_file = absolute(options.users_file);
@@ -89,7 +90,7 @@ struct Server::Impl final : WorldSide {
     known.durability = world.durability();
     known.autosave = world.autosave();
     known.watch_thread = true;
-    fit_to_descriptors();
+    options.limits = fit_to_descriptors(options.limits);
     desk.emplace(world.registry(), *this, options.limits);
 
     ListenerOptions door = listening(options);
@@ -140,6 +141,10 @@ struct Server::Impl final : WorldSide {
     }
     listener->stop();
   }
+  void drain(std::chrono::nanoseconds time) {
+    listener->drain(time, [this] { world.stop(); });
+  }
+  void set_limits(const ServerLimits& limits) { desk->set_limits(fit_to_descriptors(limits)); }
 
  private:
   /// Returns the host and port for links. On an address that other machines reach, it is the first
@@ -180,19 +185,28 @@ struct Server::Impl final : WorldSide {
       look_for_sleep();
     });
   }
-  void fit_to_descriptors() {
+  ServerLimits fit_to_descriptors(const ServerLimits& limits) {
     rlimit descriptors{};
-    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return;
-    const ServerLimits fitted = fitted_to(options.limits, descriptors.rlim_cur);
-    if (fitted.sessions_max < options.limits.sessions_max)
+    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return limits;
+    const ServerLimits fitted = fitted_to(limits, descriptors.rlim_cur);
+    if (fitted.sessions_max < limits.sessions_max)
       warn("this process may open " + std::to_string(descriptors.rlim_cur) + " files, so there may be " +
-           std::to_string(fitted.sessions_max) + " sessions instead of " + std::to_string(options.limits.sessions_max) +
+           std::to_string(fitted.sessions_max) + " sessions instead of " + std::to_string(limits.sessions_max) +
            "; raise the limit with ulimit -n");
-    options.limits = fitted;
+    return fitted;
   }
   const WorldFacts& facts() const noexcept override { return known; }
   void wake() override { world.wake(); }
   std::uint64_t log_lines_lost() const override { return options.log_lines_lost ? options.log_lines_lost() : 0; }
+  bool audits() const noexcept override { return options.audit && options.audits && options.audits(); }
+  void audit(std::string line) const override {
+    if (options.audit) options.audit(std::move(line));
+  }
+  std::uint64_t audit_lines_lost() const override { return options.audit_lines_lost ? options.audit_lines_lost() : 0; }
+  void while_listener_rests(const std::function<void()>& act) override {
+    if (listener) return listener->while_resting(act);
+    act();
+  }
   void wake_in(std::chrono::nanoseconds time) override {
     if (listener) listener->call_in(time, [this] { world.wake(); });
   }
@@ -295,6 +309,8 @@ const std::string& Server::token() const noexcept { return impl_->options.token;
 bool Server::has_editor() const noexcept { return impl_->has_editor; }
 const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }
 std::uint32_t Server::sessions() const noexcept { return impl_->desk->sessions(); }
+void Server::set_limits(const ServerLimits& limits) { impl_->set_limits(limits); }
+void Server::drain(std::chrono::nanoseconds time) { impl_->drain(time); }
 void Server::stop() { impl_->stop(); }
 
 }  // namespace muster

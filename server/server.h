@@ -64,7 +64,17 @@ struct ServerOptions {
   /// Returns the number of lines that the program's log has lost, for /metrics. May be called on
   /// any thread, and may be empty.
   std::function<std::uint64_t()> log_lines_lost = {};
+  /// Called with each line for the audit log, on the world thread and the listener's thread. Must
+  /// not block. May be empty.
+  std::function<void(std::string)> audit = {};
+  /// Returns true if the audit log is on at present. Called on any thread. Must be set if `audit`
+  /// is.
+  std::function<bool()> audits = {};
+  /// Returns the number of lines that the audit log has lost, for /metrics. May be empty.
+  std::function<std::uint64_t()> audit_lines_lost = {};
   ServerLimits limits = {};
+  /// If true, /metrics and /health require a token, also from the same machine.
+  bool private_figures = false;
   /// The plugins installed in the world, or null. The answer to Info lists the plugins, and
   /// sessions with the right `admin` may reload them. If there are plugins, `log` is also called on
   /// the world thread. The object must outlive the server.
@@ -116,9 +126,17 @@ class Server {
   /// Returns true if there is a page at editor_url(). Returns false without TCP or without a page
   /// folder.
   bool has_editor() const noexcept;
-  /// Returns the number of open sessions.
+  /// Returns the number of open sessions. May be called on any thread.
   std::uint32_t sessions() const noexcept;
+  /// Changes the limits before the next flush, fitted to the number of file descriptors. The limits
+  /// on queues apply to new sessions, and all_request_bytes_max and wrong_token_delay_max do not
+  /// change. May be called on any thread.
+  void set_limits(const ServerLimits& limits);
 
+  /// Refuses new sessions, and tells the present ones that the server will stop. Stops the world
+  /// once there are no sessions any longer or when `time` has passed. While the server drains, it
+  /// reports itself as unhealthy. Calls after the first have no effect. May be called on any thread.
+  void drain(std::chrono::nanoseconds time);
   /// Notifies all sessions that the server is stopping, sends queued frames for at most one second,
   /// and closes the sessions. Called by the destructor.
   void stop();

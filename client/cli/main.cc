@@ -127,17 +127,22 @@ int main(int argc, char** argv) {
         server_options(sub);
       },
       [&] { import(common, import_, server); });
-  std::string copy, from, lines;
+  std::string copy, copies_kept, from, lines;
   const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
   command("verify", "Read every byte of a world file and report whether it is valid, even while it is served",
           file_option, [&] { run_on_file(common, {"verify", world}); });
   command(
-      "backup", "Copy a world file, even while it is served",
+      "backup", "Copy a world file with its users, even while it is served",
       [&](CLI::App& sub) {
         file_option(sub);
-        sub.add_option("COPY", copy, "The file to create; an existing file is never replaced")->required();
+        sub.add_option("COPY", copy, "The file to create, or a folder; an existing file is never replaced")->required();
+        sub.add_option("--keep", copies_kept, "Number of dated copies to keep in the folder; older ones are removed");
       },
-      [&] { run_on_file(common, {"backup", world, copy}); });
+      [&] {
+        std::vector<std::string> arguments = {"backup", world, copy};
+        if (!copies_kept.empty()) arguments.insert(arguments.end(), {"--keep", copies_kept});
+        run_on_file(common, arguments);
+      });
   command(
       "journal", "Print the inputs after a world file's last checkpoint, even while it is served",
       [&](CLI::App& sub) {

@@ -15,14 +15,17 @@ namespace {
 constexpr auto figures_time = std::chrono::milliseconds(2000);
 
 /// Returns the answer that consists of the figures, or of the reason why there are none.
-HttpAnswer figures_answer(const Figures* figures, const std::string& hang, bool metrics, std::uint32_t connections) {
+HttpAnswer figures_answer(const Figures* figures, const std::string& hang, bool metrics, std::uint32_t connections,
+                          bool drains) {
   HttpAnswer answer;
-  answer.status = figures && (metrics || figures->disk_error.empty()) ? 200 : 503;
+  answer.status = figures && !drains && (metrics || figures->disk_error.empty()) ? 200 : 503;
   const bool table = metrics && figures;
   answer.fields = {{"Content-Type", table ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain; charset=utf-8"},
                    {"Cache-Control", "no-store"}};
   if (!figures)
     answer.text = hang.empty() ? "the world did not answer within 2 s\n" : "the world does not answer: " + hang + "\n";
+  else if (drains)
+    answer.text = "the server will stop soon, and accepts no new sessions\n";
   else
     answer.text = metrics ? metrics_text(*figures, connections) : health_text(*figures);
   return answer;
@@ -30,19 +33,21 @@ HttpAnswer figures_answer(const Figures* figures, const std::string& hang, bool 
 
 }  // namespace
 
-Site::AskFigures asked_figures(Desk& desk, CallLater call_later, std::function<std::uint32_t()> connections) {
+Site::AskFigures asked_figures(Desk& desk, CallLater call_later, std::function<std::uint32_t()> connections,
+                               std::function<bool()> drains) {
   return [&desk, call_later = std::move(call_later), connections = std::move(connections)](
              bool metrics, std::function<void(HttpAnswer)> then) {
     const std::uint32_t open = connections();
+    const bool is_draining = !metrics && drains && drains();
     if (const std::string hang = desk.world().hang(); !hang.empty())
-      return then(figures_answer(nullptr, hang, metrics, open));
+      return then(figures_answer(nullptr, hang, metrics, open, is_draining));
     // Whichever comes first, the figures or the end of the time, supplies the answer.
     const auto is_answered = std::make_shared<std::atomic<bool>>(false);
-    call_later(figures_time, [&desk, is_answered, then, metrics, open] {
-      if (!is_answered->exchange(true)) then(figures_answer(nullptr, desk.world().hang(), metrics, open));
+    call_later(figures_time, [&desk, is_answered, then, metrics, open, is_draining] {
+      if (!is_answered->exchange(true)) then(figures_answer(nullptr, desk.world().hang(), metrics, open, is_draining));
     });
-    desk.ask_figures([is_answered, then = std::move(then), metrics, open](const Figures& figures) {
-      if (!is_answered->exchange(true)) then(figures_answer(&figures, {}, metrics, open));
+    desk.ask_figures([is_answered, then = std::move(then), metrics, open, is_draining](const Figures& figures) {
+      if (!is_answered->exchange(true)) then(figures_answer(&figures, {}, metrics, open, is_draining));
     });
   };
 }

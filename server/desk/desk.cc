@@ -195,8 +195,27 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
   save_error_ = save_error;
 }
 
+void Desk::set_limits(const ServerLimits& limits) {
+  {
+    const MutexLock lock(mutex_);
+    next_limits_ = limits;
+  }
+  limits_wanted_ = true;
+  wake();
+}
+
+void Desk::change_limits() {
+  std::optional<ServerLimits> next;
+  {
+    const MutexLock lock(mutex_);
+    next.swap(next_limits_);
+  }
+  if (next) world_.while_listener_rests([&] { limits_ = *next; });
+}
+
 void Desk::before_flush() {
   woken_.exchange(false);  // from here on, requests handed over before a wake are visible
+  if (limits_wanted_.load(std::memory_order_relaxed) && limits_wanted_.exchange(false)) change_limits();
   std::vector<std::shared_ptr<Session>> came;
   {
     const MutexLock lock(mutex_);

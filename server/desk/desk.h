@@ -103,6 +103,10 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
+  /// Changes the limits before the next flush. Sessions keep the limits on their queues
+  /// (`request_bytes_max` and those of `outgoing`), and all_request_bytes_max and
+  /// wrong_token_delay_max stay as they are.
+  void set_limits(const ServerLimits& limits);
   /// Returns what each user holds. Thread-safe.
   Shares& shares() noexcept { return shares_; }
   /// Returns the world that the desk serves. The caller may use only functions that may be called
@@ -160,7 +164,10 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   EntityRegistry& registry_;
   WorldSide& world_;
-  const ServerLimits limits_;
+  void change_limits();
+
+  ServerLimits limits_;  // changed on the world thread while the listener's thread rests
+  std::atomic<bool> limits_wanted_ = false;
   std::atomic<std::uint64_t> epoch_ = 0;
   std::atomic<bool> playing_ = false;
   const std::uint64_t instance_;  // random, identifies this desk
@@ -181,6 +188,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<ServerLimits> next_limits_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
   // Sessions ended by a Fault, newest last.
   std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);

@@ -45,6 +45,7 @@ Figures Desk::figures() const {
   told.uptime_ns = uptime_ns();
   told.processor_ns = processor_ns();
   told.log_lines_lost = world_.log_lines_lost();
+  told.audit_lines_lost = world_.audit_lines_lost();
   told.memory_bytes = resident_bytes();
   if (const TimeCounts* const ticks = world_.tick_times()) {
     told.ticks = ticks->all();

@@ -284,7 +284,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   HttpHost& host_;
   const std::string address_;
   std::string client_;  // address of the current request's client, which may be behind a proxy
-  const ServerLimits limits_;
+  const ServerLimits& limits_;
   ServedStreamEvents events_;
   Upgrade upgrade_;
   HttpReader reader_;

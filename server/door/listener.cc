@@ -9,6 +9,7 @@
 #include <boost/asio.hpp>
 #include <boost/asio/experimental/as_tuple.hpp>
 #include <deque>
+#include <latch>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -197,12 +198,13 @@ struct Listener::Impl final : Loop {
       rules.is_secure = certificates.current() != nullptr;
       rules.is_certified = [this](const std::string& name) { return certificates.current()->is_for(name); };
       rules.proxies = options.proxies;
+      rules.private_figures = options.private_figures;
       site.emplace(
           std::move(options.page), WorldFiles(options.world_folder, options.world_file), std::move(rules),
           [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); },
           asked_figures(
               desk, [this](auto time, auto then) { call_in(time, std::move(then)); },
-              [this] { return streams_open.load(); }));
+              [this] { return streams_open.load(); }, [this] { return door.drains; }));
       http.emplace(HttpHost{
           desk.limits(), door.refusals, *this, site->rules(),
           [this](const HttpRequest& request, const RequestSource& source) { return site->reply(request, source); }});
@@ -283,6 +285,21 @@ struct Listener::Impl final : Loop {
                                           asked.address.empty() ? from : asked.address, events_of(weak), nullptr);
     };
     visit->now = open_http_connection(std::move(stream), *http, from, came, events_of(weak), upgrade);
+  }
+
+  void begin_drain(std::chrono::nanoseconds time, std::function<void()> then) {
+    if (std::exchange(door.drains, true)) return;
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
+    session::Fault fault;
+    fault.code = session::FaultCode::busy;
+    fault.reason = "draining";
+    fault.text = "the server will stop in " + std::to_string(seconds) + " s, or when no sessions are left";
+    for (const auto& connection : present()) connection->notify(fault);
+    wait_for_sessions(Clock::now() + time, std::move(then));
+  }
+  void wait_for_sessions(Clock::time_point until, std::function<void()> then) {
+    if (desk.sessions() == 0 || Clock::now() >= until) return then();
+    call_in(std::chrono::milliseconds(50), [this, until, then = std::move(then)] { wait_for_sessions(until, then); });
   }
 
   template <class Acceptor>
@@ -384,6 +401,26 @@ void Listener::stop() {
 
 const std::string& Listener::address() const noexcept { return impl_->address; }
 std::uint32_t Listener::streams() const noexcept { return impl_->streams_open.load(); }
+
+void Listener::while_resting(const std::function<void()>& act) {
+  if (!impl_->thread.joinable()) return act();
+  struct Rest {
+    std::latch begun{1}, over{1};
+  };
+  // The listener's thread may still use it when this function has returned.
+  const auto rest = std::make_shared<Rest>();
+  impl_->post([rest] {
+    rest->begun.count_down();
+    rest->over.wait();
+  });
+  rest->begun.wait();
+  act();
+  rest->over.count_down();
+}
+
+void Listener::drain(std::chrono::nanoseconds time, std::function<void()> then) {
+  impl_->post([&impl = *impl_, time, then = std::move(then)] { impl.begin_drain(time, then); });
+}
 
 void Listener::call_in(std::chrono::nanoseconds time, std::function<void()> f) { impl_->call_in(time, std::move(f)); }
 

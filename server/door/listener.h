@@ -2,6 +2,7 @@
 // connection determine whether it carries frames or HTTP. Unix sockets always carry frames.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,7 +28,8 @@ struct ListenerOptions {
   PageFiles page = {};
   /// The folder of models to serve over HTTP, or empty.
   std::string world_folder = {};
-  std::string world_file = {};  ///< path of the world's file, which is never served
+  bool private_figures = false;  ///< true if /metrics and /health always require a token
+  std::string world_file = {};   ///< path of the world's file, which is never served
 
   /// The file with the list of users (server/access/users.h), or empty.
   std::string users_file = {};
@@ -55,6 +57,12 @@ class Listener {
   std::uint32_t streams() const noexcept;
   /// Calls `f` on the listener's thread after `time` has passed. May be called on any thread.
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
+  /// Calls `act` while the listener's thread does nothing.
+  void while_resting(const std::function<void()>& act);
+  /// Accepts no further sessions, and tells the present ones that the server will stop. Calls `then`
+  /// on the listener's thread once, when there are no sessions any longer or when `time` has passed.
+  /// Calls after the first have no effect. May be called on any thread.
+  void drain(std::chrono::nanoseconds time, std::function<void()> then);
   /// Notifies all sessions that the server is stopping, waits at most one second until the
   /// notifications have been sent, and closes the sessions.
   void stop();

@@ -34,6 +34,8 @@ class ServedStream {
     static_cast<void>(user), static_cast<void>(why);
     return false;
   }
+  /// If the stream belongs to a session, sends it the Fault, which does not end the session.
+  virtual void notify(const session::Fault& fault) { static_cast<void>(fault); }
   /// Notifies the client that the server is stopping, and ends the stream within a second.
   virtual void stop() = 0;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/utf8.h"
+#include "server/door/door_audit.h"
 #include "server/questions/question_table.h"
 
 namespace muster {
@@ -40,7 +41,9 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connect
       desk_(door.desk),
       connection_(std::move(connection)),
       outgoing_(connection_->outgoing),
-      address_(std::move(address)) {}
+      address_(std::move(address)) {
+  connection_->address = address_;
+}
 
 SessionProtocol::~SessionProtocol() {
   (void)may_receive(0);
@@ -51,6 +54,7 @@ SessionProtocol::~SessionProtocol() {
   if (door_.log && !why) door_.log("left: " + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
     door_.log("closed: " + shown_session() + ": " + why->text);
+  audit_logout(desk_, *session_, why);
   session_.reset();
   desk_.leave(*connection_);
 }
@@ -146,6 +150,10 @@ bool SessionProtocol::may_receive(std::uint32_t frame_bytes) {
   door_.arriving_bytes = static_cast<std::uint64_t>(static_cast<std::int64_t>(door_.arriving_bytes) + change);
   arriving_bytes_ = frame_bytes;
   return true;
+}
+
+void SessionProtocol::notify(const session::Fault& fault) {
+  if (welcomed()) refuse(fault, 0);
 }
 
 void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
@@ -277,6 +285,7 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
   const std::shared_ptr<const TypeTable> types = desk_.types();
   if (!admitted_.rights.any()) {
     held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
+    audit_refused_login(desk_, hello, address_, held_);
     held_request_ = request;
     held_for_ = door_.refusals.wrong_token(address_, Refusals::Clock::now());
     if (held_for_.count() > 0) return Outcome::held;
@@ -299,10 +308,17 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
     welcome.ended_code = why->code;
     welcome.ended = why->text;
   }
+  if (door_.drains) {
+    const auto why =
+        closing(session::FaultCode::stopping, "draining", "the server will stop soon; connect again later");
+    audit_refused_login(desk_, hello, address_, why);
+    return refuse(why, request);
+  }
   // A user's session gets the name under which the user was created, regardless of the name that
   // the client sent.
   if (auto full = desk_.full_for(admitted_.rights, admitted_.user)) {
     full->closes = true;
+    audit_refused_login(desk_, hello, address_, *full);
     return refuse(*full, request);
   }
   session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
@@ -312,7 +328,9 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
                           welcome.secret = session.secret;
                           welcome.session = session.number;
                           answer(session, request, welcome);
+                          audit_faults_of(desk_, session);
                         });
+  audit_login(desk_, *session_);
   if (door_.log)
     door_.log("welcomed: " + shown_session() + ", number " + std::to_string(session_->number) +
               (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)));
@@ -358,6 +376,7 @@ void SessionProtocol::answer_at_door(const session::CreateToken& what, std::uint
       [&door = door_, session = session_, what, request](const UsersChanges::Change& made) {
         if (!made) return session->outgoing()->fault(user_fault(made.error()), request);
         if (door.log) door.log("a token for user " + std::to_string(made->user) + ": " + what.name);
+        audit_users(door.desk, *session, "token_created", made->user, what.name, static_cast<session::Role>(what.role));
         session::TokenCreated created;
         created.user = made->user;
         created.token = made->token;
@@ -372,6 +391,7 @@ void SessionProtocol::answer_at_door(const session::RevokeToken& what, std::uint
                              if (!made) return session->outgoing()->fault(user_fault(made.error()), request);
                              const std::uint64_t user = made->user;
                              if (door.log) door.log("token revoked of user " + std::to_string(user) + ": " + what.name);
+                             audit_users(door.desk, *session, "token_revoked", user, what.name);
                              answer(*session, request, session::TokenRevoked{.user = user});
                              if (door.evict) door.evict(user, token_ended());
                            });
@@ -386,6 +406,7 @@ void SessionProtocol::answer_at_door(const session::Kick& what, std::uint64_t re
   const session::Fault why =
       closing(session::FaultCode::kicked, "kicked", "an admin ended the sessions of user " + what.name);
   if (door_.log) door_.log("user " + std::to_string(user->number) + " is kicked: " + what.name);
+  audit_users(desk_, *session_, "kicked", user->number, what.name);
   if (itself) kicked.sessions = static_cast<std::uint32_t>(desk_.shares().held(user->number, ShareOf::sessions));
   if (itself) answer(*session_, request, kicked);
   if (door_.evict) kicked.sessions = door_.evict(user->number, why);
@@ -413,6 +434,7 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
   }
   if (type == TypeTraits<session::EnterEpoch>::id)
     return desk_.take_next(*session_, 0, judged.batch, true, false, came_ns_) ? Outcome::done : Outcome::wait;
+  audit_act(desk_, *session_, *judged.type, request);
   if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
     return Outcome::done;
   // If the world does not respond, immediately return an error to a client that asks for its state.

@@ -31,6 +31,7 @@ struct Door {
   std::function<const std::string*()> displaced = {};
   /// Ends all sessions of a user with the Fault, and returns their number. May be null.
   std::function<std::uint32_t(std::uint64_t user, const session::Fault& why)> evict = {};
+  bool drains = false;               ///< true if no further sessions are accepted, because the server will stop
   std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
   UsersChanges users_changes{users};
 };
@@ -77,6 +78,8 @@ class SessionProtocol {
   void check_user(Users::Clock::time_point now);
   /// See ServedStream::evict.
   bool evict(std::uint64_t user, const session::Fault& why);
+  /// Sends a Fault under request 0, unless there is no session yet.
+  void notify(const session::Fault& fault);
   /// Must be called when the server stops. Ends the session.
   void on_stop();
 

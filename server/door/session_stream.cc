@@ -43,6 +43,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   }
 
   void stop() override { protocol_.on_stop(); }
+  void notify(const session::Fault& fault) override { protocol_.notify(fault); }
 
   void give_way() override {
     protocol_.on_crowd();
@@ -255,7 +256,7 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   Outgoing& outgoing_;  // the queue of the connection
   FrameDecoder decoder_;
   SessionProtocol protocol_;
-  const ServerLimits limits_;
+  const ServerLimits& limits_;
   ServedStreamEvents events_;
   Divert divert_;                 // null once the first bytes are known
   std::vector<std::byte> first_;  // the first bytes, while there are too few to decide

@@ -5,6 +5,7 @@
 #include "registry/apply/timers.h"
 #include "registry/host.h"
 #include "server/edits/refusal_text.h"
+#include "server/session/audit_line.h"
 
 namespace muster {
 
@@ -83,7 +84,7 @@ bool Intake::others_first(Line& line, std::uint64_t steps) {
 }
 
 void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
-  if (line.put_off || line.next_steps > 0 || closed()) return;
+  if (line.put_off || line.next_steps > 0 || closed() || world_.audits()) return;
   Session& from = *line.session;
   Seat& seat = *line.seat;
   if (from.epoch != epoch_) return;
@@ -202,8 +203,23 @@ void Intake::refuse(Line& line, const session::Fault& fault) {
 }
 
 void Intake::tell_refused(Session& to, const Request& edit, const session::Fault& fault) {
-  for (const std::uint64_t overtaken : edit.overtaken) to.outgoing()->fault(fault, overtaken);
-  if (edit.request != 0) to.outgoing()->fault(fault, edit.request);
+  for (const std::uint64_t overtaken : edit.overtaken) to.outgoing()->fault(fault, overtaken, false);
+  if (edit.request != 0) to.outgoing()->fault(fault, edit.request, false);
+  if (world_.audits()) audit(to, edit, &fault, 0);
+}
+
+void Intake::audit(const Session& from, const Request& edit, const session::Fault* fault,
+                   std::uint64_t sequence) const {
+  const BatchView batch{std::span<const std::byte>(edit.batch)};
+  const bool is_timed = batch.kind() == BatchKind::timed;
+  const BatchView message = is_timed ? batch.inner() : batch;
+  const TypeDescriptor* const type = registry_.types().find(message.type());
+  AuditLine line(fault ? "refused" : "edit");
+  line.by(from).add("type", type ? std::string_view(type->name) : std::string_view("unknown"));
+  line.add("messages", message.count()).add("timed", is_timed).add("request", edit.request);
+  if (fault) line.refused(*fault);
+  if (sequence != 0) line.add("sequence", sequence);
+  world_.audit(line.text());
 }
 
 void Intake::count_wait(Seat& from, const Request& edit) {
@@ -249,7 +265,9 @@ void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
     judge_.waits(batch, cost);
   }
   made_.end(from, batch, cost, waits ? timer : 0);
-  if (edit.request == 0 && edit.overtaken.empty()) return;
+  if (receipt.refused == 0 && world_.audits()) audit(from, edit, nullptr, receipt.sequence);
+  const bool is_silent = edit.request == 0 && edit.overtaken.empty();
+  if (is_silent && (receipt.refused == 0 || !world_.audits())) return;
   if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt, edit.batch));
   session::Ack ack;
   ack.sequence = receipt.sequence;

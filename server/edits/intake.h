@@ -87,9 +87,11 @@ class Intake {
   std::optional<session::Fault> closed() const;
   void refuse(Line& line, const session::Fault& fault);
   /// Answers a refused edit, as well as the edits that it replaced.
-  static void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
+  void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
   /// Records how long an answered edit waited, as of the previous look_at_time().
   void count_wait(Seat& from, const Request& edit);
+  /// Adds a line about an edit to the audit log. `fault` is null if the edit was accepted.
+  void audit(const Session& from, const Request& edit, const session::Fault* fault, std::uint64_t sequence) const;
   void enter(Seat& from, const EditCost& cost);
   void push(Line& line, const Request& edit, const EditCost& cost);
 

@@ -26,7 +26,7 @@ struct Figures {
   std::uint64_t journal_bytes = 0;  ///< size of the journal since the last save
   /// See RegistryCounters::carried and dropped, and RegistryReader::carried_bytes.
   std::uint64_t cascades_cut = 0, carried_dropped = 0, carried_bytes = 0;
-  std::uint64_t log_lines_lost = 0;
+  std::uint64_t log_lines_lost = 0, audit_lines_lost = 0;
   std::string disk_error = {};  ///< the reason why edits are refused, or empty
   std::string save_error = {};  ///< the error of the last automatic save, or empty
 };

@@ -72,6 +72,7 @@ std::string metrics_text(const Figures& figures, std::uint32_t connections) {
   count("muster_answers_waiting_bytes", "Size of data waiting to be sent to sessions.", figures.answers_waiting_bytes);
   out.one("muster_log_lines_lost_total", "counter", "Lines that the log has lost because its reader was too slow.",
           figures.log_lines_lost);
+  out.one("muster_audit_lines_lost_total", "counter", "Lines that the audit log has lost.", figures.audit_lines_lost);
   out.one("muster_edits_total", "counter", "Batches from sessions that were applied.", figures.edits);
   out.one("muster_edits_refused_total", "counter", "Batches from sessions that were refused.", figures.edits_refused);
   out.one("muster_cascades_cut_total", "counter",

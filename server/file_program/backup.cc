@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <string_view>
 
@@ -64,7 +66,91 @@ std::expected<BackupReport, WorldError> look_at(const std::string& copy, const s
   return report;
 }
 
+/// Writes the text to a new file that only its owner can read. Returns 0, or errno after an error,
+/// in which case there is no file.
+int write_new(const std::string& path, std::string_view text) {
+  const int file = open_file(path.c_str(), O_WRONLY | O_CREAT | O_EXCL);
+  if (file < 0) return errno;
+  int why = 0;
+  while (why == 0 && !text.empty()) {
+    const ssize_t wrote = ::write(file, text.data(), text.size());
+    if (wrote > 0) text.remove_prefix(static_cast<std::size_t>(wrote));
+    if (wrote < 0 && errno != EINTR) why = errno;
+  }
+  if (why == 0 && ::fsync(file) != 0) why = errno;
+  ::close(file);
+  if (why != 0) ::unlink(path.c_str());
+  return why;
+}
+
+/// Copies the list of users, which a server replaces as a whole. Returns false if there is none.
+std::expected<bool, WorldError> copy_users(const std::string& from, const std::string& to) {
+  const int file = open_file(from.c_str(), O_RDONLY);
+  if (file < 0 && errno == ENOENT) return false;
+  const auto fail = [](const std::string& path, int why) {
+    const std::string reason = why == ELOOP ? "a symbolic link" : std::strerror(why);
+    return std::unexpected(WorldError(why == ENOSPC ? WorldErrorCode::disk_full : WorldErrorCode::denied, path,
+                                      "the list of users cannot be copied: " + reason));
+  };
+  if (file < 0) return fail(from, errno);
+  std::string text;
+  char block[4096];
+  ssize_t bytes = 0;
+  do {
+    bytes = ::read(file, block, sizeof block);
+    if (bytes > 0) text.append(block, static_cast<std::size_t>(bytes));
+  } while (bytes > 0 || (bytes < 0 && errno == EINTR));
+  const int why = bytes < 0 ? errno : 0;
+  ::close(file);
+  if (why != 0) return fail(from, why);
+  if (const int error = write_new(to, text); error != 0) return fail(to, error);
+  return true;
+}
+
+constexpr std::string_view dated_end = "Z.muster";
+constexpr std::size_t date_size = std::string_view("-20260301T033000Z.muster").size();
+
+std::string stem_of(const std::string& world) { return std::filesystem::path(world).stem().string(); }
+
+/// Returns true for the names that dated_copy() gives.
+bool is_dated(std::string_view name, std::string_view stem) {
+  if (name.size() != stem.size() + date_size || !name.starts_with(stem) || !name.ends_with(dated_end)) return false;
+  const std::string_view date = name.substr(stem.size(), date_size - dated_end.size());
+  for (std::size_t i = 0; i < date.size(); ++i) {
+    const bool fits = i == 0 ? date[i] == '-' : i == 9 ? date[i] == 'T' : date[i] >= '0' && date[i] <= '9';
+    if (!fits) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+std::string dated_copy(const std::string& from, const std::string& folder, std::chrono::system_clock::time_point now) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char date[32];
+  std::strftime(date, sizeof date, "-%Y%m%dT%H%M%S", &parts);
+  return (std::filesystem::path(folder) / (stem_of(from) + date + std::string(dated_end))).string();
+}
+
+std::expected<std::vector<std::string>, WorldError> remove_old_copies(const std::string& from,
+                                                                      const std::string& folder, std::size_t count) {
+  std::vector<std::string> copies;
+  std::error_code failure;
+  for (std::filesystem::directory_iterator each(folder, failure), end; !failure && each != end; each.increment(failure))
+    if (is_dated(each->path().filename().string(), stem_of(from))) copies.push_back(each->path().string());
+  if (failure) return std::unexpected(WorldError(WorldErrorCode::io, folder, failure.message()));
+  std::ranges::sort(copies);
+  copies.resize(copies.size() - std::min(copies.size(), count));
+  for (const std::string& copy : copies)
+    // If this is interrupted, the world file is still there, so that the next call removes it.
+    for (const char* part : {"-users", ""})
+      if (::unlink((copy + part).c_str()) != 0 && errno != ENOENT)
+        return std::unexpected(WorldError(WorldErrorCode::denied, copy + part,
+                                          "an old copy cannot be removed: " + std::string(std::strerror(errno))));
+  return copies;
+}
 
 std::expected<BackupReport, WorldError> back_up(const std::string& from, const std::string& to) {
   const auto refuse = [&](WorldErrorCode code, const std::string& path, std::string detail) {
@@ -110,13 +196,23 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
   auto copied = source->copy_to(unfinished, {}, doing);
   auto report = copied ? look_at(unfinished, to)
                        : std::unexpected(WorldError(copied.error().code(), to, copied.error().detail()));
+  const std::string users = to + "-users";
+  if (report) {
+    // Copied after the world, so that it has all users whom the copy mentions.
+    const auto had = copy_users(real_path(from) + "-users", users);
+    if (had) report->has_users = *had;
+    if (!had) report = std::unexpected(had.error());
+  }
+  const bool made_users = report && report->has_users;
   if (report && ::link(unfinished.c_str(), to.c_str()) != 0)
     report = refuse(errno == EEXIST ? WorldErrorCode::exists : WorldErrorCode::io, to,
                     "the copy cannot be renamed: " + std::string(std::strerror(errno)));
   remove_unfinished();
+  if (!report && made_users) ::unlink(users.c_str());
   if (!report) return report;
   if (auto synced = sync_directory(folder.string(), to); !synced) {
     ::unlink(to.c_str());
+    if (made_users) ::unlink(users.c_str());
     return std::unexpected(synced.error());
   }
   return report;

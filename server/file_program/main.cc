@@ -2,10 +2,14 @@
 // `muster journal` run this program, because the `muster` command itself does not access world
 // files.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "messages/json_writer.h"
 #include "schema/hex.h"
@@ -83,9 +87,18 @@ int verify_file(const std::string& path, bool json) {
   return exit_done;
 }
 
-int back_up_file(const std::string& from, const std::string& to, bool json) {
+int back_up_file(const std::string& from, const std::string& asked, std::size_t keep, bool json) {
+  const bool is_folder = std::filesystem::is_directory(asked);
+  if (keep > 0 && !is_folder) return complain("--keep requires a folder for the copies", exit_usage, json);
+  const std::string to = is_folder ? dated_copy(from, asked, std::chrono::system_clock::now()) : asked;
   const auto report = back_up(from, to);
   if (!report) return complain(report.error(), json);
+  std::vector<std::string> removed;
+  if (keep > 0) {
+    auto old = remove_old_copies(from, asked, keep);
+    if (!old) return complain(old.error(), json);
+    removed = std::move(*old);
+  }
   if (json) {
     JsonWriter out;
     out.open_object()
@@ -94,12 +107,16 @@ int back_up_file(const std::string& from, const std::string& to, bool json) {
         .member("group", report->group)
         .member("sequence", report->sequence)
         .member("bytes", report->bytes)
-        .close_object();
+        .member("users", report->has_users);
+    out.key("removed").open_array();
+    for (const std::string& each : removed) out.value(each);
+    out.close_array().close_object();
     print_line(out.text());
     return exit_done;
   }
   print_line("copied " + from + " to " + to + ", through sequence " + std::to_string(report->sequence) + ", " +
-             std::to_string(report->bytes) + " bytes");
+             std::to_string(report->bytes) + " bytes" + (report->has_users ? ", with its users" : ""));
+  for (const std::string& each : removed) print_line("removed " + each);
   return exit_done;
 }
 
@@ -135,8 +152,11 @@ int main(int argc, char** argv) {
 
   CLI::App* const backup = app.add_subcommand("backup", "Copy a world file, even while a server has it open");
   backup->add_option("WORLD", world, "The world file")->required();
-  backup->add_option("COPY", copy, "The file to create; an existing file is never replaced")->required();
-  backup->callback([&] { run = [&] { return back_up_file(world, copy, json); }; });
+  backup->add_option("COPY", copy, "The file to create, or a folder; an existing file is never replaced")->required();
+  std::size_t keep = 0;
+  backup->add_option("--keep", keep, "Number of dated copies to keep in the folder; older ones are removed")
+      ->check(CLI::Range(1, 100'000));
+  backup->callback([&] { run = [&] { return back_up_file(world, copy, keep, json); }; });
 
   CLI::App* const journal = app.add_subcommand("journal", "Print the inputs after a world file's last checkpoint");
   journal->add_option("WORLD", world, "The world file; a server may have it open")->required();

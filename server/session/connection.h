@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "server/session/outgoing.h"
@@ -22,6 +23,8 @@ class Connection {
 
   /// Queue of frames to send. May be used on any thread.
   Outgoing outgoing;
+  /// The client's address, for the logs. Set before the session begins.
+  std::string address;
   /// Total size of the frames accepted so far. May be used on any thread.
   std::atomic<std::uint64_t> received_bytes = 0;
 

@@ -116,10 +116,13 @@ void Outgoing::data(std::span<const std::byte> batch, std::uint64_t request, std
   append(batch, request, flags, envelope, What::data, std::move(keeps));
 }
 
-void Outgoing::fault(const session::Fault& fault, std::uint64_t request) {
+void Outgoing::fault(const session::Fault& fault, std::uint64_t request, bool is_seen) {
   BatchBuilder builder;
   session::append(builder, fault);
-  if (!fault.closes) return append(builder.bytes(), request, 0, nullptr, What::answer);
+  if (!fault.closes) {
+    if (is_seen && fault_seen_) fault_seen_(fault, request);
+    return append(builder.bytes(), request, 0, nullptr, What::answer);
+  }
   {
     const MutexLock lock(mutex_);
     if (closed_) return;
@@ -128,6 +131,7 @@ void Outgoing::fault(const session::Fault& fault, std::uint64_t request) {
     closed_ = true;
     closed_by_ = fault;
   }
+  if (is_seen && fault_seen_) fault_seen_(fault, request);
   if (ready_) ready_();
 }
 

@@ -3,7 +3,8 @@
 //
 // There are two lanes, each of which is kept in order. The first takes precedence over the second:
 //   answers   acknowledgements, faults, answers to questions, texts
-//   watches   frames of watches, and frames about watches (Watching, Following, Followed, Unwatched)
+//   watches   frames of watches, and frames about watches (Watching, Following, Followed,
+//   Unwatched)
 // The limit on bytes depends on their kind:
 //   control   answers, and frames about watches. Never dropped; too many of them end the session.
 //   data      frames of watches. Watches check for room first, and delay or drop data without it.
@@ -70,6 +71,10 @@ class Outgoing {
   void on_ready(std::function<void()> ready) { ready_ = std::move(ready); }
   void on_room(std::function<void()> room) { room_ = std::move(room); }
   void on_answer_room(std::function<void()> room) { answer_room_ = std::move(room); }
+  /// `seen` is called with a Fault that is queued, on the thread that queues it. Must be set before
+  /// the session begins.
+  using FaultSeen = std::function<void(const session::Fault& fault, std::uint64_t request)>;
+  void on_fault(FaultSeen seen) { fault_seen_ = std::move(seen); }
 
   /// Queues an answer. If this makes the queue exceed its limit, closes the session as a slow
   /// reader. Has no effect after close().
@@ -79,8 +84,9 @@ class Outgoing {
   /// queued.
   void watch_control(std::span<const std::byte> batch, std::uint64_t request, std::uint32_t flags = 0);
   /// Queues a Fault. If the Fault closes the session, it becomes the last frame, and frames of
-  /// watches are dropped unless the server is stopping.
-  void fault(const session::Fault& fault, std::uint64_t request);
+  /// watches are dropped unless the server is stopping. If `is_seen` is false, the function set by
+  /// on_fault() is not called.
+  void fault(const session::Fault& fault, std::uint64_t request, bool is_seen = true);
 
   /// Returns true if data may be queued now. Otherwise, `room` will be called once data may be
   /// queued.
@@ -187,6 +193,7 @@ class Outgoing {
 
   const OutgoingLimits limits_;
   std::function<void()> ready_, room_, answer_room_;
+  FaultSeen fault_seen_;
   mutable Mutex mutex_;
   std::vector<std::byte> answers_ MUSTER_GUARDED_BY(mutex_);
   std::size_t answers_counted_ MUSTER_GUARDED_BY(mutex_) = 0;

@@ -63,9 +63,18 @@ class WorldSide {
 
   /// Returns the number of lines that the log has lost.
   virtual std::uint64_t log_lines_lost() const { return 0; }
+  /// Returns true if audit() writes lines (server/session/audit_line.h).
+  virtual bool audits() const noexcept { return false; }
+  /// Adds a line to the audit log. Never waits.
+  virtual void audit(std::string) const {}
+  /// Returns the number of lines that the audit log has lost.
+  virtual std::uint64_t audit_lines_lost() const { return 0; }
 
   // --- world thread
 
+  /// Calls `act` while the listener's thread does nothing, so that `act` may change what both
+  /// threads read.
+  virtual void while_listener_rests(const std::function<void()>& act) { act(); }
   /// Wakes the world after the given time has passed.
   virtual void wake_in(std::chrono::nanoseconds) {}
   /// Writes a line to the server's log.

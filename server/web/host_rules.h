@@ -23,6 +23,7 @@ struct HostRules {
   /// Addresses of reverse proxies, such as "10.0.0.7". Requests from others that have fields
   /// X-Forwarded-... are judged as if they had none.
   std::vector<std::string> proxies = {};
+  bool private_figures = false;  ///< true if /metrics and /health always require a token
 
   /// Returns true if a Host field names this server. On a port without TLS, only names of the
   /// loopback interface do, because a name of another site may resolve to any address. With TLS,

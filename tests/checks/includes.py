@@ -19,7 +19,7 @@ ROOMS = {
     "server/world": ["server/world/time", "server/world/place", "server/world/rows", "server/world/journal",
                      "server/world/file", "server/world/saving", "server/world"],
     "server": ["server/plugins", "server/access", "server/session", "server/figures", "server/web", "server/mirror",
-               "server/watches", "server/questions", "server/edits", "server/desk", "server/door", "server"],
+               "server/watches", "server/questions", "server/edits", "server/desk", "server/door", "server/program", "server"],
     "server/host": ["server/host"],
 }
 FILES_MAX = 30  # source files side by side in a folder

@@ -15,6 +15,7 @@ import ending
 import files
 import importing
 import looking
+import operating
 import serving
 import sessions
 import template
@@ -29,7 +30,7 @@ from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
 MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, tls, watching, command, answers,
-           told, descriptors, undoing, playing, ending)
+           told, descriptors, undoing, playing, ending, operating)
 
 
 def main():

@@ -95,3 +95,52 @@ TEST_CASE("a copy never replaces a file, and a refused one leaves nothing") {
   CHECK_FALSE(std::filesystem::exists(folder / "copy"));
   CHECK_FALSE(std::filesystem::exists(folder / "copy-new"));
 }
+
+TEST_CASE("a copy has the world's users, which only its owner can read, and a copy that fails has none") {
+  const Folder folder;
+  const std::string path = folder / "w.muster", copy = folder / "copy.muster";
+  {
+    const FileWorld made(path);
+  }
+  CHECK_FALSE(back_up(path, folder / "none.muster")->has_users);
+  CHECK_FALSE(std::filesystem::exists(folder / "none.muster-users"));
+  const std::string list = "muster-users 1\nnext 1\n" + std::string(10'000, '\n');
+  folder.write("w.muster-users", list);
+  std::filesystem::create_symlink(path, folder / "link.muster");
+  CHECK(back_up(folder / "link.muster", copy)->has_users);
+  CHECK(read_file(copy + "-users") == list);
+  CHECK((std::filesystem::status(copy + "-users").permissions() & std::filesystem::perms(077)) ==
+        std::filesystem::perms::none);
+  std::filesystem::remove(path + "-users");
+  std::filesystem::create_symlink(copy + "-users", path + "-users");
+  const auto names = folder.names();
+  CHECK(back_up(path, folder / "other.muster").error().detail() ==
+        "the list of users cannot be copied: a symbolic link");
+  CHECK(folder.names() == names);
+}
+
+TEST_CASE("of the dated copies of a world, the newest are kept, and no other file is removed") {
+  const Folder folder;
+  const std::string path = folder / "w.muster";
+  const auto day = [](int days) {
+    return std::chrono::system_clock::time_point(std::chrono::seconds(1'772'335'800) + std::chrono::hours(24 * days));
+  };
+  CHECK(dated_copy(path, folder / "copies", day(0)) == folder / "copies/w-20260301T033000Z.muster");
+  std::filesystem::create_directory(folder / "copies");
+  for (const char* other :
+       {"w.muster", "w-20260301T033000Z.muster-wal", "w-20260301T03300xZ.muster", "ww-20260301T033000Z.muster",
+        "w-20260301T033000Z.muster.old", "x-20260301T033000Z.muster", "w-2026-301T033000Z.muster"})
+    folder.write("copies/" + std::string(other), "x");
+  const std::size_t others = 7;
+  for (int i = 0; i < 5; ++i)
+    for (const char* part : {"", "-users"})
+      folder.write(std::filesystem::relative(dated_copy(path, folder / "copies", day(i)) + part, folder / "").string(),
+                   "x");
+  const auto removed = remove_old_copies(path, folder / "copies", 3);
+  CHECK(*removed ==
+        std::vector{dated_copy(path, folder / "copies", day(0)), dated_copy(path, folder / "copies", day(1))});
+  const auto count = std::distance(std::filesystem::directory_iterator(folder / "copies"), {});
+  CHECK(static_cast<std::size_t>(count) == others + 6);
+  CHECK(remove_old_copies(path, folder / "copies", 3)->empty());
+  CHECK_FALSE(remove_old_copies(path, folder / "nowhere", 3));
+}
