@@ -16,11 +16,13 @@
 #include <expected>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "registry/host.h"
+#include "registry/moments/synctest.h"
 #include "schema/muster.h"
 #include "server/log_queue.h"
 #include "server/plugins/plugins.h"
@@ -46,7 +48,8 @@ enum ExitCode {
   exit_listen = 6,
   exit_save = 7,
   exit_stopped = 8,
-  exit_by_plugin = 9
+  exit_by_plugin = 9,
+  exit_differs = 10
 };
 
 struct Arguments {
@@ -70,7 +73,7 @@ struct Arguments {
   double cascade_ms = 100;
   std::uint64_t carried_messages = 0;
   std::uint32_t carried_mib = 0;
-  bool make_new = false, must_exist = false, quiet = false;
+  bool make_new = false, must_exist = false, quiet = false, synctest = false;
 };
 
 World* running = nullptr;  // used only by the signal handler
@@ -230,6 +233,15 @@ struct Served {
   Schemas schemas;
   std::unique_ptr<Plugins> plugins;  // must outlive the world, whose registry destroys instances
   std::optional<World> world;
+  std::set<std::string> differing;  // values of which a difference was logged (--synctest)
+
+  /// Logs the first difference of each value of each handler.
+  void note_difference(const SyncDifference& found) {
+    const std::string value = found.handler + ' ' + found.message + ' ' + found.component + ' ' + found.field;
+    constexpr std::size_t logged_max = 100;
+    if (differing.size() < logged_max && differing.insert(value).second)
+      spdlog::error("{}: tick {}: {}", world->path(), world->tick(), found.text());
+  }
 
   std::expected<void, Failure> open(bool again) {
     std::string schema_error;
@@ -252,6 +264,8 @@ struct Served {
       options.disk_lags = arguments.disk_lags == "wait" ? DiskLags::wait : DiskLags::go_on;
       options.preserved_bytes_max = std::uint64_t{arguments.preserved_mib} << 20;
       options.history_bytes = arguments.history_bytes;
+      if (arguments.synctest)
+        options.registry.on_sync_difference = [this](const SyncDifference& found) { note_difference(found); };
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
@@ -412,7 +426,7 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   const auto saved = world->try_save();
   if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
   spdlog::info("saved at sequence {}: {} rows written", saved->sequence, saved->rows_written);
-  return exit_done;
+  return served.differing.empty() ? exit_done : exit_differs;
 }
 
 }  // namespace
@@ -498,6 +512,8 @@ int main(int argc, char** argv) {
                  "number of an input to skip, before which the world is stopped because its process died there "
                  "repeatedly; the world is saved without it, and continues")
       ->check(CLI::Range(std::uint64_t{1}, ~std::uint64_t{0}));
+  app.add_flag("--synctest", arguments.synctest,
+               "do every tick twice, and log values that differ, with the handler at fault");
   app.add_option("--workers", arguments.workers,
                  "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
@@ -516,7 +532,9 @@ int main(int argc, char** argv) {
       "While it runs, WORLD-server.json next to the world gives clients of the same user the address and the token.\n"
       "SIGTERM, SIGINT and SIGHUP stop it after a save; a second one stops it immediately, without a save.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
-      "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin.");
+      "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin, 10 "
+      "--synctest found "
+      "a difference.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
