@@ -28,6 +28,7 @@
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
 #include "server/process_ends.h"
+#include "server/replay_command.h"
 #include "server/server.h"
 #include "server/token_file.h"
 #include "server/world/world.h"
@@ -74,7 +75,11 @@ struct Arguments {
   std::uint64_t carried_messages = 0;
   std::uint32_t carried_mib = 0;
   bool make_new = false, must_exist = false, quiet = false, synctest = false;
+  bool replay = false, json = false;
+  ReplayCommand replaying;
 };
+
+constexpr const char* program_name = "muster-server " MUSTER_VERSION;
 
 World* running = nullptr;  // used only by the signal handler
 
@@ -270,7 +275,7 @@ struct Served {
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
                                             : OpenMode::open_or_create;
-      options.code = plugins->code("muster-server " MUSTER_VERSION);
+      options.code = plugins->code(program_name);
       world.emplace(
           arguments.world,
           [&](EntityRegistry& registry) -> Handlers {
@@ -328,6 +333,25 @@ struct Served {
 
 int complain(const Failure& failure) { return complain(failure.code, failure.text); }
 
+/// Does the inputs of a file again (--replay).
+int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plugins) {
+  ReplayCommand command = arguments.replaying;
+  command.file = arguments.world;
+  command.json = arguments.json;
+  command.options.workers = arguments.workers;
+  command.options.code = plugins.code(program_name);
+  const auto end = run_replay(command, [&](EntityRegistry& registry) {
+    for (std::size_t i = 0; i < schemas.size(); ++i)
+      if (auto added = registry.types().add_schema(schemas[i]); !added)
+        throw std::runtime_error(arguments.schemas[i] + ": " + added.error().text());
+    return plugins.install(registry);
+  });
+  // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 not written.
+  if (!end) return complain(exit_plugin, end.error().what());
+  if (std::fflush(stdout) != 0) return complain(exit_world, "the output could not be written");
+  return *end == ReplayEnd::same ? 0 : 1;
+}
+
 int serve(const Arguments& arguments, const LogQueue& log) {
   handle_faults();
   raise_descriptor_limit();
@@ -335,11 +359,12 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   if (!limits) return complain(exit_usage, limits.error());
   auto schemas = read_schemas(arguments);
   if (!schemas) return complain(schemas.error());
-  auto token = token_of(arguments.token_file);
+  auto token = token_of(arguments.replay ? std::string() : arguments.token_file);
   if (!token) return complain(exit_usage, token.error());
   auto plugins = load_plugins(arguments);
   if (!plugins) return complain(plugins.error());
   refuse_exit(exit_by_plugin);
+  if (arguments.replay) return replay_file(arguments, *schemas, **plugins);
 
   Served served(arguments);
   served.schemas = std::move(*schemas);
@@ -525,6 +550,15 @@ int main(int argc, char** argv) {
   app.add_option("--limit", arguments.limits,
                  "NAME=NUMBER: a limit on what sessions may do and send; \"--limit ?\" lists the names; repeatable")
       ->allow_extra_args(false);
+  auto* replay = app.add_flag("--replay", arguments.replay, "serve nothing: see muster replay");
+  app.add_option("--to", arguments.replaying.options.to_tick, "with --replay: the last tick")->needs(replay);
+  app.add_flag("--check", arguments.replaying.options.check, "with --replay: do everything twice, and compare")
+      ->needs(replay);
+  app.add_flag("--any-build", arguments.replaying.options.any_code, "with --replay: other builds may have recorded it")
+      ->needs(replay);
+  app.add_option("--slice", arguments.replaying.slice, "with --check: the file for a slice if results differ")
+      ->needs(replay);
+  app.add_flag("--json", arguments.json, "with --replay: print JSON")->needs(replay);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
   app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");

@@ -65,7 +65,7 @@ std::expected<std::optional<SyncDifference>, std::string> Synctest::Impl::end() 
   found.first_sequence = inputs_.front().envelope.sequence;
   found.last_sequence = inputs_.back().envelope.sequence;
   if (std::string why = go_back(); !why.empty()) return std::unexpected(std::move(why));
-  const std::vector<Value> values = compare(first, second, found);
+  const std::vector<Value> values = compare(first, second, *this, found);
   if (std::string why = find_handler(values, found); !why.empty()) return std::unexpected(std::move(why));
   found.goes_on_with_first = put_first(first);
   return found;

@@ -82,6 +82,29 @@ class Synctest {
   std::uint64_t repeated() const noexcept;
 
  private:
+  friend class TwinTest;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Names the first difference between two registries that had the same state and handlers and got
+/// the same inputs. Unlike with a Synctest, their values are at other addresses, and edits of
+/// sessions are compared, too. Used on the registries' thread, outside handlers. Must be destroyed
+/// before the registries.
+class TwinTest {
+ public:
+  TwinTest(EntityRegistry& first, EntityRegistry& second);
+  ~TwinTest();
+  TwinTest(const TwinTest&) = delete;
+  TwinTest& operator=(const TwinTest&) = delete;
+
+  /// Begins to record the calls of both, whose states must be the same.
+  void begin();
+  /// Ends the recording. Returns no value if the states are still the same. Otherwise, `first` and
+  /// `second` of the result are the values of the two registries.
+  [[nodiscard]] std::optional<SyncDifference> end();
+
+ private:
   class Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <set>
+#include <utility>
 
 #include "messages/value_text.h"
 #include "registry/moments/synctest.h"
@@ -116,7 +118,7 @@ class Synctest::Impl::Log final : public CallProbe {
   Mutex mutex_;
 };
 
-std::vector<Synctest::Impl::Value> Synctest::Impl::compare(const Result& first, const Result& second,
+std::vector<Synctest::Impl::Value> Synctest::Impl::compare(const Result& first, const Result& second, Impl& of_second,
                                                            SyncDifference& found) {
   constexpr std::size_t values_max = 4096;
   std::vector<Value> values;
@@ -126,7 +128,7 @@ std::vector<Synctest::Impl::Value> Synctest::Impl::compare(const Result& first, 
   // A column that only one result changed is in the other one as it was before.
   const auto column_of = [&](const Result& result, const Place& place) {
     const auto at = result.columns.find(place);
-    return at != result.columns.end() ? at->second : column_at(place);
+    return at != result.columns.end() ? at->second : (&result == &first ? *this : of_second).column_at(place);
   };
   bool rows_differ = false;
   for (const Place& place : places) {
@@ -248,44 +250,34 @@ void Synctest::Impl::describe(const Value& value, SyncDifference& found) {
   found.second = hex_of_bytes(std::span(value.second).subspan(offset, 1));
 }
 
-std::string Synctest::Impl::find_handler(const std::vector<Value>& values, SyncDifference& found) {
-  const Handler* named = nullptr;
-  Log one, other;
-  again(false, &one);
-  if (std::string why = go_back(); !why.empty()) return why;
-  again(false, &other);
-  if (std::string why = go_back(); !why.empty()) return why;
-  for (std::size_t i = 0; i < std::max(one.calls.size(), other.calls.size()) && !named; ++i) {
-    if (i >= one.calls.size() || i >= other.calls.size()) {
-      named = (i >= one.calls.size() ? other : one).calls[i].handler;
-      break;
-    }
+const Handler* Synctest::Impl::first_differing(const Log& one, const Log& other) {
+  for (std::size_t i = 0; i < std::max(one.calls.size(), other.calls.size()); ++i) {
+    if (i >= one.calls.size() || i >= other.calls.size()) return (i >= one.calls.size() ? other : one).calls[i].handler;
     const Call &a = one.calls[i], &b = other.calls[i];
-    if (a.handler != b.handler)  // one of them was not called, for example because of its on_begin
-      named = a.handler->options.on_begin ? a.handler : b.handler;
-    else if (a.wrote != b.wrote || (a.knows_posts && b.knows_posts && a.posted != b.posted) || a.begin != b.begin ||
-             a.end != b.end)
-      named = a.handler;
+    // One of them was not called, for example because of its on_begin.
+    if (a.handler->ordinal != b.handler->ordinal) return a.handler->options.on_begin ? a.handler : b.handler;
+    const bool posts_differ = a.knows_posts && b.knows_posts && a.posted != b.posted;
+    if (a.wrote != b.wrote || posts_differ || a.begin != b.begin || a.end != b.end) return a.handler;
   }
-  if (!named && registry_.impl_->parallel) {
-    // The result may depend on the thread.
-    Log workers;
-    again(true, &workers);
-    if (std::string why = go_back(); !why.empty()) return why;
-    // Compares the sums of each handler over all its calls, in the order of a single worker.
-    const auto sums = [](const Log& log) {
-      std::map<const Handler*, std::uint64_t> all;
-      for (const Call& call : log.calls) all[call.handler] += call.wrote;
-      return all;
-    };
-    const auto serial = sums(one), spread = sums(workers);
-    for (const Call& call : one.calls) {
-      const auto at = spread.find(call.handler);
-      if (at != spread.end() && at->second == serial.at(call.handler)) continue;
-      named = call.handler;
-      break;
-    }
+  return nullptr;
+}
+
+const Handler* Synctest::Impl::first_sum(const Log& serial, const Log& spread) {
+  const auto sums = [](const Log& log) {
+    std::map<std::uint64_t, std::uint64_t> all;
+    for (const Call& call : log.calls) all[call.handler->ordinal] += call.wrote;
+    return all;
+  };
+  const auto one = sums(serial), other = sums(spread);
+  for (const Call& call : serial.calls) {
+    const auto at = other.find(call.handler->ordinal);
+    if (at == other.end() || at->second != one.at(call.handler->ordinal)) return call.handler;
   }
+  return nullptr;
+}
+
+void Synctest::Impl::name(const Handler* named, const Log& log, const std::vector<Value>& values,
+                          SyncDifference& found) {
   const Value* shown = values.empty() ? nullptr : &values.front();
   if (named) {
     found.handler = handler_text(*named);
@@ -299,7 +291,7 @@ std::string Synctest::Impl::find_handler(const std::vector<Value>& values, SyncD
     // Suspects write the value that differs; if none does, those that post.
     std::vector<const Handler*> suspects;
     for (const bool posts : {false, true})
-      for (const Call& call : one.calls) {
+      for (const Call& call : log.calls) {
         if (!suspects.empty() && posts && !suspects.front()->pushes) break;
         const bool may = posts ? call.handler->pushes || call.handler->spawns
                                : shown && shown->type && writes_type(*call.handler, shown->type->id);
@@ -308,7 +300,89 @@ std::string Synctest::Impl::find_handler(const std::vector<Value>& values, SyncD
     for (const Handler* suspect : suspects) found.suspects.push_back(handler_text(*suspect));
   }
   if (shown) describe(*shown, found);
+}
+
+std::string Synctest::Impl::find_handler(const std::vector<Value>& values, SyncDifference& found) {
+  Log one, other;
+  again(false, &one);
+  if (std::string why = go_back(); !why.empty()) return why;
+  again(false, &other);
+  if (std::string why = go_back(); !why.empty()) return why;
+  const Handler* named = first_differing(one, other);
+  if (!named && registry_.impl_->parallel) {
+    // The result may depend on the thread.
+    Log workers;
+    again(true, &workers);
+    if (std::string why = go_back(); !why.empty()) return why;
+    named = first_sum(one, workers);
+  }
+  name(named, one, values, found);
   return {};
 }
+
+// --- twins ---
+
+class TwinTest::Impl {
+ public:
+  Impl(EntityRegistry& first, EntityRegistry& second) : first_(first, {}), second_(second, {}) {}
+  ~Impl() { stop(); }
+
+  void begin() {
+    stop();
+    first_.begin();
+    second_.begin();
+    begun_ = true;
+  }
+  std::optional<SyncDifference> end() {
+    if (!stop()) return std::nullopt;
+    Twin &a = first_, &b = second_;
+    if (a.registry.hash() == b.registry.hash()) return std::nullopt;
+    SyncDifference found;
+    found.first_sequence = a.sequence + 1;
+    found.last_sequence = a.registry.sequence();
+    const auto one = a.parts.result_since(a.version), other = b.parts.result_since(b.version);
+    const auto values = a.parts.compare(one, other, b.parts, found);
+    // The calls of workers have no order.
+    const auto spread = [](const Synctest::Impl::Log& log) {
+      return std::ranges::any_of(log.calls, [](const auto& call) { return call.by_worker; });
+    };
+    const Handler* const named = spread(*a.log)   ? Synctest::Impl::first_sum(*b.log, *a.log)
+                                 : spread(*b.log) ? Synctest::Impl::first_sum(*a.log, *b.log)
+                                                  : Synctest::Impl::first_differing(*a.log, *b.log);
+    a.parts.name(named, *a.log, values, found);
+    found.goes_on_with_first = true;
+    return found;
+  }
+
+ private:
+  struct Twin {
+    Twin(EntityRegistry& of, Synctest::Options options) : registry(of), parts(of, std::move(options)) {}
+    void begin() {
+      log = std::make_unique<Synctest::Impl::Log>();
+      version = registry.host().begin_version();
+      sequence = registry.sequence();
+      parts.probe(log.get());
+    }
+    EntityRegistry& registry;
+    Synctest::Impl parts;
+    std::unique_ptr<Synctest::Impl::Log> log;
+    std::uint64_t version = 0, sequence = 0;
+  };
+  /// Returns true if calls were recorded.
+  bool stop() {
+    if (!std::exchange(begun_, false)) return false;
+    first_.parts.probe(nullptr);
+    second_.parts.probe(nullptr);
+    return true;
+  }
+
+  Twin first_, second_;
+  bool begun_ = false;
+};
+
+TwinTest::TwinTest(EntityRegistry& first, EntityRegistry& second) : impl_(std::make_unique<Impl>(first, second)) {}
+TwinTest::~TwinTest() = default;
+void TwinTest::begin() { impl_->begin(); }
+std::optional<SyncDifference> TwinTest::end() { return impl_->end(); }
 
 }  // namespace muster

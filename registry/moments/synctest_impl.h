@@ -49,6 +49,7 @@ class Synctest::Impl final : public InputSink, EditLog {
   bool wants_receipts(InputKind) const noexcept override { return false; }
 
  private:
+  friend class TwinTest;
   void before(const Edit& edit) override {
     edited_ = true;
     log_->before(edit);
@@ -95,6 +96,7 @@ class Synctest::Impl final : public InputSink, EditLog {
   };
   class Log;
 
+  void probe(CallProbe* probe) { registry_.impl_->types.handlers().set_probe(probe); }
   Storage& storage() { return registry_.core_.state.storage; }
   void stop() {
     if (!std::exchange(begun_, false)) return;
@@ -110,8 +112,17 @@ class Synctest::Impl final : public InputSink, EditLog {
   const Chunk* chunk_at(std::uint32_t depth, std::uint32_t archetype, std::uint32_t place);
   /// Copies the column as it is now. Returns an empty one if it does not exist.
   Column column_at(const Place& place);
-  std::vector<Value> compare(const Result& first, const Result& second, SyncDifference& found);
+  /// Compares results of this registry and of another one, which may be the same.
+  std::vector<Value> compare(const Result& first, const Result& second, Impl& of_second, SyncDifference& found);
   std::string find_handler(const std::vector<Value>& values, SyncDifference& found);
+  /// Returns the handler of the first call that differs, or null if the calls are the same.
+  static const Handler* first_differing(const Log& one, const Log& other);
+  /// Like first_differing, but only compares what each handler wrote in all its calls together.
+  /// The order of handlers is that of their first calls in `serial`.
+  static const Handler* first_sum(const Log& serial, const Log& spread);
+  /// Describes the handler, or the handlers that could have made the difference, and the value that
+  /// it wrote.
+  void name(const Handler* named, const Log& calls, const std::vector<Value>& values, SyncDifference& found);
   void describe(const Value& value, SyncDifference& found);
   /// Returns true if the state is the first result again.
   bool put_first(const Result& first);

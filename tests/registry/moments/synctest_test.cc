@@ -1,13 +1,11 @@
 // Synctest names hidden differences down to the handler and the component.
 #include "registry/moments/synctest.h"
 
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <random>
-#include <thread>
 #include <unordered_map>
 
 #include "messages/batch_builder.h"
@@ -193,33 +191,24 @@ TEST_CASE("the order of an unordered map that grows is named") {
   CHECK_THAT(found.field, Contains("counts[2]"));
 }
 
-TEST_CASE("a value that depends on the thread is named") {
-  ThreadPool pool(2);
-  Game game({.executor = &pool, .pass_serial_below_ns = 0});
-  const std::thread::id main = std::this_thread::get_id();
-  // Both workers take part: each waits for a while until the other one has begun.
-  static std::atomic<int> begun = 0, patience = 0;
-  const auto bad = game.r.subscribe("game.thread",
-                                    [main](const Update&, game::Slots& slots) {
-                                      const bool own = std::this_thread::get_id() == main;
-                                      const int mine = own ? 1 : 2;
-                                      begun |= mine;
-                                      while (begun != 3 && --patience > 0) std::this_thread::yield();
-                                      slots.counts[0] = static_cast<std::uint16_t>(mine);
-                                    },
-                                    {.external_reads = {"threads"}});
+TEST_CASE("a value that depends on the worker is named") {
+  /// Runs the jobs of two workers one after another, so that the second worker takes all tasks.
+  struct OneByOne final : Executor {
+    std::uint32_t workers() const noexcept override { return 2; }
+    void run(std::uint32_t count, void (*job)(void*, std::uint32_t), void* context) override {
+      for (worker = count; worker > 0; --worker) job(context, worker - 1);
+    }
+    std::uint32_t worker = 0;  // as a thread_local variable would be
+  } executor;
+  Game game({.executor = &executor, .pass_serial_below_ns = 0});
+  const auto bad = game.r.subscribe(
+      "game.thread",
+      [&](const Update&, game::Slots& slots) { slots.counts[0] = static_cast<std::uint16_t>(executor.worker); },
+      {.external_reads = {"worker"}});
   const auto more = game.r.create_many(4000, game::Slots{});
-  const auto reset = [](bool) { begun = 0, patience = 1'000'000; };
-  reset(true);
-  Synctest synctest(game.r, {.repeats = reset});
-  REQUIRE(synctest.begin());
-  game.r.push(Update{.dt = 1});
-  const auto found = synctest.end();
-  REQUIRE(found);
-  REQUIRE(*found);
-  INFO((*found)->text());
-  CHECK((*found)->handler == "\"game.thread\"");
-  CHECK((*found)->component == "game.Slots");
+  const SyncDifference found = game.first_difference();
+  CHECK(found.handler == "\"game.thread\"");
+  CHECK(found.component == "game.Slots");
 }
 
 TEST_CASE("a difference that does not come again is blamed on those that write the value") {
@@ -318,6 +307,33 @@ TEST_CASE("edits that a log records are not done again, and the log sees each of
   CHECK(history.all().size() == 1);
   CHECK_FALSE(game.r.alive(game.all[0]));
   game.r.host().set_edit_log(nullptr);
+}
+
+TEST_CASE("twins that diverge name the handler, also if addresses differ or a session made edits") {
+  Game game, twin;
+  const auto address = [](const Update&, game::Count& count) {
+    count.hits ^= static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(&count));
+  };
+  TwinTest twins(game.r, twin.r);
+  twins.begin();
+  for (Game* const each : {&game, &twin}) {
+    each->tick();
+    BatchBuilder batch;
+    batch.append(each->all[0], Destroy{});
+    each->r.host().push_batch(batch.bytes(), {.session = 3, .user = 4});
+  }
+  CHECK_FALSE(twins.end());
+  CHECK_FALSE(twins.end());  // begin() was not called
+  const auto one = game.r.subscribe("game.address", address), other = twin.r.subscribe("game.address", address);
+  twins.begin();
+  game.tick();
+  twin.tick();
+  const auto found = twins.end();
+  REQUIRE(found);
+  INFO(found->text());
+  CHECK(found->handler == "\"game.address\"");
+  CHECK(found->component == "game.Count");
+  CHECK(found->first != found->second);
 }
 
 TEST_CASE("inputs that cannot be done again are not compared, and the reason is said") {
