@@ -102,6 +102,9 @@ set(muster_registry_sources
   registry/moments/kept_whole.cc
   registry/moments/moments.cc
   registry/moments/row_return.cc
+  registry/moments/synced_ticks.cc
+  registry/moments/synctest.cc
+  registry/moments/synctest_compare.cc
   registry/observe/observer.cc
   registry/observe/trace.cc
   registry/profile.cc
@@ -351,6 +354,8 @@ set(muster_public_headers
   registry/history/kept_edits.h
   registry/host.h
   registry/moments/moments.h
+  registry/moments/rollback.h
+  registry/moments/synctest.h
   registry/observe/figures.h
   registry/observe/trace.h
   registry/profile.h

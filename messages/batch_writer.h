@@ -195,6 +195,18 @@ class BatchWriter {
     if (open_ != nullptr) close();
   }
 
+  /// A place in a writer's memory, behind everything that was appended.
+  struct Written {
+    const std::byte* at = nullptr;
+    const std::byte* memory_end = nullptr;  ///< tells whether two places are in the same memory
+  };
+  /// Returns the place behind the newest message, and brings the header of the open batch up to
+  /// date. The bytes between two such places in the same memory depend only on what was appended.
+  Written written() const noexcept {
+    if (open_ != nullptr) finish_header();
+    return {write_, end_};
+  }
+
   /// Makes every extend_or() call invoke `otherwise`, until let_go() is called with the value
   /// returned here. Nothing may be appended in the meantime.
   std::uint64_t hold() noexcept {

@@ -46,6 +46,10 @@ Receipt EntityRegistry::advance(std::uint64_t ns) {
   check_outside();
   known_types().need<Advance>();
   impl_->tell_unknown_names();
+  if (impl_->options.on_sync_difference) [[unlikely]] {
+    if (!impl_->each_tick) impl_->do_ticks_twice(*this);
+    impl_->each_tick->before_tick();
+  }
   return impl_->inputs.advance(ns);
 }
 
@@ -95,6 +99,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic
   core_.state.storage.on_archetype = [](void* core, Archetype& archetype) {
     static_cast<RegistryCore*>(core)->types.handlers().bind(archetype);
   };
+  known_types().handlers().shuffle(impl_->options.shuffle_unordered);
   known_types().need<Create>();
   known_types().need<Name>();
   known_types().need<ChildOf>();
@@ -103,7 +108,7 @@ EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic
   impl_->note_observed();
 }
 
-EntityRegistry::~EntityRegistry() = default;
+EntityRegistry::~EntityRegistry() { impl_->each_tick.reset(); }
 
 const char* name(RefusalCode code) noexcept {
   switch (code) {

@@ -345,6 +345,7 @@ class EntityRegistry : detail::WrongMessages<Receipt>,
   friend class StateWriter;
   friend class Moments;         // registry/moments/moments.h
   friend class QuietInputs;     //
+  friend class Synctest;        // registry/moments/synctest.h
   friend struct ConversionsOf;  // registry/state/swap_state.cc
   struct Impl;
   /// Small messages are passed by value, so that a rarely taken call does not force them into

@@ -20,6 +20,13 @@ namespace muster {
 
 class OldValue;
 
+/// Is called at the beginning of every advance() of the host.
+class EachTick {
+ public:
+  virtual ~EachTick() = default;
+  virtual void before_tick() = 0;
+};
+
 struct EntityRegistry::Impl {
   explicit Impl(EntityRegistry& owner, RegistryOptions wanted)
       : core(owner.core_),
@@ -60,6 +67,10 @@ struct EntityRegistry::Impl {
   std::vector<Entity> spawn_ids;
   std::unordered_set<std::uint64_t> host_texts;  // texts passed to intern() in this process
   std::shared_ptr<EntityRegistry*> self;
+
+  std::unique_ptr<EachTick> each_tick;  // null unless ticks are done twice
+  /// Sets `each_tick`, as RegistryOptions::on_sync_difference demands.
+  void do_ticks_twice(EntityRegistry& registry);
 
   /// Returns the observer, or null if the registry is not being observed.
   Observer* watching() noexcept { return counting ? observer.get() : nullptr; }

@@ -17,12 +17,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "registry/host.h"
+#include "registry/moments/synctest.h"
 #include "schema/muster.h"
 #include "server/access/users.h"
 #include "server/log_queue.h"
@@ -42,6 +44,8 @@
 namespace {
 
 using namespace muster;
+
+constexpr const char* program_name = "muster-server " MUSTER_VERSION;
 
 World* running = nullptr;  // used only by the signal handler
 
@@ -196,6 +200,15 @@ struct Served {
   Schemas schemas;
   std::unique_ptr<Plugins> plugins;  // must outlive the world, whose registry destroys instances
   std::optional<World> world;
+  std::set<std::string> differing;  // values of which a difference was logged (--synctest)
+
+  /// Logs the first difference of each value of each handler.
+  void note_difference(const SyncDifference& found) {
+    const std::string value = found.handler + ' ' + found.message + ' ' + found.component + ' ' + found.field;
+    constexpr std::size_t logged_max = 100;
+    if (differing.size() < logged_max && differing.insert(value).second)
+      spdlog::error("{}: tick {}: {}", world->path(), world->tick(), found.text());
+  }
 
   std::expected<void, Failure> open(bool again) {
     std::string schema_error;
@@ -218,11 +231,13 @@ struct Served {
       options.disk_lags = arguments.disk_lags == "wait" ? DiskLags::wait : DiskLags::go_on;
       options.preserved_bytes_max = std::uint64_t{arguments.preserved_mib} << 20;
       options.history_bytes = arguments.history_bytes;
+      if (arguments.synctest)
+        options.registry.on_sync_difference = [this](const SyncDifference& found) { note_difference(found); };
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
                                             : OpenMode::open_or_create;
-      options.code = plugins->code("muster-server " MUSTER_VERSION);
+      options.code = plugins->code(program_name);
       world.emplace(
           arguments.world,
           [&](EntityRegistry& registry) -> Handlers {
@@ -279,6 +294,25 @@ struct Served {
 };
 
 int complain(const Failure& failure) { return complain(failure.code, failure.text); }
+
+/// Does the inputs of a file again (--replay).
+int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plugins) {
+  ReplayCommand command = arguments.replaying;
+  command.file = arguments.world;
+  command.json = arguments.json;
+  command.options.workers = arguments.workers;
+  command.options.code = plugins.code(program_name);
+  const auto end = run_replay(command, [&](EntityRegistry& registry) {
+    for (std::size_t i = 0; i < schemas.size(); ++i)
+      if (auto added = registry.types().add_schema(schemas[i]); !added)
+        throw std::runtime_error(arguments.schemas[i] + ": " + added.error().text());
+    return plugins.install(registry);
+  });
+  // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 not written.
+  if (!end) return complain(exit_plugin, end.error().what());
+  if (std::fflush(stdout) != 0) return complain(exit_world, "the output could not be written");
+  return *end == ReplayEnd::same ? 0 : 1;
+}
 
 /// The two files of lines that a server writes.
 struct Logs {
@@ -385,11 +419,12 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   raise_descriptor_limit();
   auto schemas = read_schemas(arguments);
   if (!schemas) return complain(schemas.error());
-  auto token = token_of(arguments.token_file);
+  auto token = token_of(arguments.replay ? std::string() : arguments.token_file);
   if (!token) return complain(exit_usage, token.error());
   auto plugins = load_plugins(arguments);
   if (!plugins) return complain(plugins.error());
   refuse_exit(exit_by_plugin);
+  if (arguments.replay) return replay_file(arguments, *schemas, **plugins);
 
   Served served(arguments);
   served.schemas = std::move(*schemas);
@@ -498,7 +533,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   const auto saved = world->try_save();
   if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
   spdlog::info("saved at sequence {}: {} rows written", saved->sequence, saved->rows_written);
-  return exit_done;
+  return served.differing.empty() ? exit_done : exit_differs;
 }
 
 }  // namespace

@@ -75,6 +75,14 @@ void top(const Common& common, const Top& asked);
 
 // --- programs.cc
 
+struct FileReplay {
+  std::string file, to_tick, workers, slice;  ///< empty if not given
+  std::vector<std::string> plugins, schemas;
+  bool check = false, any_build = false;
+};
+/// Replaces this process with muster-server, which does the inputs of the file again. Does not
+/// return if successful; throws a Failure if the program cannot be started.
+void replay(const Common& common, const FileReplay& order);
 /// Replaces this process with the program that handles world files, and passes the arguments to
 /// that program. Does not return if successful; throws a Failure if the program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);

@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
         server_options(sub);
       },
       [&] { import(common, import_, server); });
-  std::string copy, copies_kept, from, lines;
+  std::string copy, copies_kept, from, lines, slice, to_tick;
   const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
   command("verify", "Read every byte of a world file and report whether it is valid, even while it is served",
           file_option, [&] { run_on_file(common, {"verify", world}); });
@@ -149,13 +149,32 @@ int main(int argc, char** argv) {
         file_option(sub);
         sub.add_option("--from", from, "First sequence number to print");
         sub.add_option("--lines", lines, "Maximum number of inputs to print");
+        sub.add_option("--slice", slice, "Instead of printing, write state and inputs to this new file");
+        sub.add_option("--to", to_tick, "With --slice: the last tick");
       },
       [&] {
         std::vector<std::string> arguments = {"journal", world};
         if (!from.empty()) arguments.insert(arguments.end(), {"--from", from});
         if (!lines.empty()) arguments.insert(arguments.end(), {"--lines", lines});
+        if (!slice.empty()) arguments.insert(arguments.end(), {"--slice", slice});
+        if (!to_tick.empty()) arguments.insert(arguments.end(), {"--to", to_tick});
         run_on_file(common, arguments);
       });
+
+  FileReplay replayed;
+  command(
+      "replay", "Do the inputs of a world file or a slice again, and find handlers that depend on hidden state",
+      [&](CLI::App& sub) {
+        sub.add_option("FILE", replayed.file, "A world file that is not served, or a slice")->required();
+        sub.add_option("--plugin", replayed.plugins, "The plugins with which it ran; repeatable");
+        sub.add_option("--schema", replayed.schemas, "The schemas with which it ran; repeatable");
+        sub.add_option("--to", replayed.to_tick, "The last tick");
+        sub.add_flag("--check", replayed.check, "Do everything twice, and name what differs");
+        sub.add_option("--workers", replayed.workers, "Threads for passes");
+        sub.add_flag("--any-build", replayed.any_build, "Accept inputs that another build recorded");
+        sub.add_option("--slice", replayed.slice, "With --check: a slice to write if results differ");
+      },
+      [&] { replay(common, replayed); });
 
   // --- reading
   List list;

@@ -8,5 +8,7 @@
 #include "registry/explain.h"
 #include "registry/host.h"
 #include "registry/moments/moments.h"
+#include "registry/moments/rollback.h"
+#include "registry/moments/synctest.h"
 #include "registry/observe/trace.h"
 #include "registry/profile.h"

@@ -4,4 +4,5 @@
 #include <muster/registry.h>
 
 #include "registry/history/edit_history.h"
+#include "server/world/replay/replay.h"
 #include "server/world/world.h"

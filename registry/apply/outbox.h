@@ -123,6 +123,7 @@ class Outbox : detail::WrongPosts, detail::WrongChanges<void>, detail::WrongRequ
   friend class Spawner;
   friend class Delivery;
   friend class ParallelPass;
+  friend class Synctest;  // registry/moments/synctest.h
   Outbox(BatchWriter& arena, TypesKnown& types, TextTable& texts, std::uint64_t& next_timer,
          const std::uint64_t& now_ns, const std::shared_ptr<EntityRegistry*>& registry)
       : arena_(arena), types_(types), texts_(texts), next_timer_(next_timer), now_ns_(now_ns), registry_(registry) {}

@@ -66,6 +66,7 @@ class Structure {
   /// Sets the log that receives the edits of sessions from now on, or removes it if null. The log
   /// must outlive this object or remain valid until the next call.
   void set_edit_log(EditLog* log) noexcept { log_ = log; }
+  EditLog* edit_log() const noexcept { return log_; }
   /// While this object exists, the messages being applied belong to an input from `sender`.
   class EditedBy {
    public:

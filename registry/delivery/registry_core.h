@@ -28,6 +28,8 @@ namespace muster {
 
 class Executor;
 
+struct SyncDifference;  // registry/moments/synctest.h
+
 /// Limits and settings of a registry.
 struct RegistryOptions {
   // Limits on the messages that the handlers of a single input may push, by number and by payload
@@ -55,6 +57,16 @@ struct RegistryOptions {
   /// shortcuts must be equivalent. Intended for tests. The results do not depend on this setting.
   bool shortcuts = true;
   Executor* executor = nullptr;  ///< see RegistryHost::set_executor
+  /// If not 0, the handlers of a message that neither before, after nor priority puts in order run
+  /// in an order that is drawn from this number, instead of in the order of their names. A number
+  /// draws one order, in every process. Intended for tests: results that depend on this setting
+  /// depend on an order that the program never asked for.
+  std::uint64_t shuffle_unordered = 0;
+  /// If not null, every tick is done twice: each advance() first returns to the advance() before
+  /// and does the inputs since then again (registry/moments/synctest.h). Receives what differs, on
+  /// the registry's thread. Must not change the registry. on_warning receives the reasons why ticks
+  /// could not be done twice, each once. Intended for tests.
+  std::function<void(const SyncDifference&)> on_sync_difference = {};
 
   /// A pass runs on a single worker if, based on its rows and on recent times, it is expected to
   /// take less than this time. If 0, every pass is spread; intended for tests. The results do not

@@ -164,6 +164,24 @@ using RunItems = ItemCounts (*)(RunContext&, const Handler&, const ItemRun&);
 /// be greater than 0.
 using RunFew = ItemCounts (*)(RunContext&, const Handler&, const std::byte* first, std::uint32_t count);
 
+/// Sees the calls of handlers, to compare them. While a table has a probe, every call of a handler
+/// takes the general way. Calls come from workers, too.
+class CallProbe {
+ public:
+  virtual ~CallProbe() = default;
+  /// Calls `own`, which is the handler's function, and returns its result.
+  virtual bool rows(RunRows own, RunContext& context, const Handler& handler, void* message, Chunk& chunk,
+                    std::uint32_t begin, std::uint32_t end, const std::uint16_t* columns) = 0;
+  virtual ItemCounts items(RunItems own, RunContext& context, const Handler& handler, const ItemRun& run) = 0;
+};
+/// The functions of a handler whose calls are skipped or seen by a probe.
+struct StandIn {
+  RunRows rows = nullptr;
+  RunItems items = nullptr;
+  std::function<bool()> on_begin;
+  CallProbe* probe = nullptr;  ///< null if the calls are skipped
+};
+
 /// Options of EntityRegistry::subscribe.
 struct HandlerOptions {
   int priority = 0;  ///< lower values run first
@@ -183,6 +201,11 @@ struct HandlerOptions {
   /// handler reads, and its name resembles that of a resource that is written, the name is also
   /// reported once.
   std::vector<std::string> external_reads = {}, external_writes = {};
+  /// If true, the handler is not called while inputs are done again (QuietInputs). Intended for
+  /// what has already been heard or seen, such as sounds and effects. Such a handler may only read:
+  /// if it posts, writes a component, changes or consumes messages, or may change a manager,
+  /// subscribe() throws SetupError.
+  bool skip_when_repeated = false;
 };
 
 /// A column that a handler writes, if another handler follows its component with Changed.
@@ -244,6 +267,8 @@ struct Handler {
   std::vector<const std::uint16_t*> bound;
   std::vector<Archetype*> matched;  ///< ascending by number
   std::vector<std::unique_ptr<std::uint16_t[]>> column_lists;
+  /// Not null while the handler is skipped, or while its calls are compared.
+  std::unique_ptr<StandIn> stand_in;
 
   const std::uint16_t* columns(const Archetype& archetype) const noexcept { return bound[archetype.index]; }
   /// Binds the handler to a new archetype if it matches.

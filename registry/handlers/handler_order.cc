@@ -4,6 +4,8 @@
 #include <functional>
 #include <queue>
 
+#include "schema/hash.h"
+
 namespace muster {
 
 const HandlerOrder::Named* HandlerOrder::find(std::string_view name) const {
@@ -33,9 +35,18 @@ void HandlerOrder::forget(const Handler& handler) {
   for (const std::string& name : handler.options.after) less(name, &Named::run_after_it);
 }
 
+std::uint64_t HandlerOrder::drawn(const Handler& handler) const noexcept {
+  // Ordinals depend on the other handlers of the process, and so are used only without a name.
+  std::uint64_t number = seed_ ^ (handler.name.empty() ? handler.ordinal : hash64(handler.name));
+  number = (number ^ handler.message) * 0x9e3779b97f4a7c15u;
+  return (number ^ (number >> 32)) * 0xd6e8feb86659fd93u;
+}
+
 bool HandlerOrder::comes_first(const Handler& a, const Handler& b) noexcept {
   ++steps_;
   if (a.options.priority != b.options.priority) return a.options.priority < b.options.priority;
+  if (seed_ != 0) [[unlikely]]
+    if (const std::uint64_t first = drawn(a), second = drawn(b); first != second) return first < second;
   if (const int names = a.name.compare(b.name); names != 0) return names < 0;
   if (a.part != b.part) return a.part < b.part;
   return a.ordinal < b.ordinal;

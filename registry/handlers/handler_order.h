@@ -39,6 +39,10 @@ class HandlerOrder {
   /// Removes the handler. Returns its former place, or no value if other handlers may have moved.
   std::optional<std::size_t> remove(Handler& handler);
 
+  /// Draws the order of handlers that before, after and priority leave open from `seed`, unless it
+  /// is 0. Must be called before handlers are added.
+  void shuffle(std::uint64_t seed) noexcept { seed_ = seed; }
+
   /// Returns the number of handlers compared and edges followed so far. Used by complexity tests.
   std::uint64_t steps() const noexcept { return steps_; }
 
@@ -57,6 +61,8 @@ class HandlerOrder {
   const Named* find(std::string_view name) const;
   void note(const Handler& handler);
   void forget(const Handler& handler);
+  /// Returns the number that decides the order of a handler if the order is drawn.
+  std::uint64_t drawn(const Handler& handler) const noexcept;
   bool comes_first(const Handler& a, const Handler& b) noexcept;
   /// True if another handler in the order has to wait for this one.
   bool is_waited_for(const Handler& handler) const;
@@ -70,7 +76,7 @@ class HandlerOrder {
   std::vector<Handler*> order_;
   bool is_sorted_ = true;  // true if sorted_ equals order_
   std::unordered_map<std::string, Named, NameHash, std::equal_to<>> names_;
-  std::uint64_t steps_ = 0;
+  std::uint64_t steps_ = 0, seed_ = 0;
 };
 
 }  // namespace muster

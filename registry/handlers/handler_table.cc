@@ -1,10 +1,13 @@
 #include "registry/handlers/handler_table.h"
 
 #include <algorithm>
+#include <cstring>
 #include <ranges>
+#include <utility>
 
 #include "messages/require.h"
 #include "registry/handlers/builtin_messages.h"
+#include "registry/storage/storage.h"
 #include "system/mutex.h"
 
 namespace muster {
@@ -20,6 +23,7 @@ MessageRoute& HandlerTable::add_message(const TypeDescriptor& type) {
   routes_.push_back(std::make_unique<MessageRoute>());
   routes_.back()->type = &type;
   routes_.back()->builtin = is_builtin(type.id);
+  routes_.back()->order.shuffle(shuffle_seed_);
   routes_.back()->calls.resize(archetypes_);
   routes_.back()->receivers.resize(archetypes_);
   return *routes_.back();
@@ -39,6 +43,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
       throw SetupError("handler \"" + handler->name +
                        "\" writes muster.Name, which siblings and saved state depend on; use Rename to change names");
   unkept_.check(*handler, *route->type, handlers_);
+  if (handler->options.skip_when_repeated) check_skipped(*handler, *route->type);
   const bool fresh = handler->ordinal == 0;
   if (fresh) {
     handler->ordinal = next_ordinal_;
@@ -63,6 +68,7 @@ Handler& HandlerTable::add(std::unique_ptr<Handler> handler, std::span<const std
     handlers_.push_back(&added);
   }
   if (is_unkept(*route->type)) unkept_.add(added);
+  set_stand_in(added);
   added.followed = followed_by(added);
   handler_came(*route, added, place);
   return added;
@@ -225,6 +231,11 @@ void HandlerTable::active_changed(MessageRoute& route, bool was_followed) {
   find_told();
 }
 
+void HandlerTable::shuffle(std::uint64_t seed) noexcept {
+  shuffle_seed_ = seed;
+  for (const auto& route : routes_) route->order.shuffle(seed);
+}
+
 void HandlerTable::find_told() noexcept {
   const auto any = [&](auto... types) {
     const auto has = [&](TypeId type) {
@@ -287,6 +298,97 @@ void HandlerTable::observe_calls(bool on) {
     route->chunks.forget();
     set_few(*route);
   }
+}
+
+// --- stand-ins ---
+
+namespace {
+
+bool skipped_rows(RunContext&, const Handler&, void*, Chunk&, std::uint32_t, std::uint32_t, const std::uint16_t*) {
+  return false;
+}
+/// Counts the targets as if the handler had been called for them.
+ItemCounts skipped_items(RunContext& context, const Handler& handler, const ItemRun& run) {
+  ItemCounts counts;
+  for (std::uint32_t i = 0; i < run.count; ++i) {
+    Entity target;
+    std::memcpy(&target, run.first + std::size_t{i} * run.bytes, sizeof target);
+    const Row row = context.storage.find(target);
+    if (!row)
+      ++counts.dead;
+    else if (handler.columns(*row.chunk->archetype))
+      ++counts.handled;
+  }
+  return counts;
+}
+bool probed_rows(RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
+                 std::uint32_t end, const std::uint16_t* columns) {
+  const StandIn& own = *handler.stand_in;
+  return own.probe->rows(own.rows, context, handler, message, chunk, begin, end, columns);
+}
+ItemCounts probed_items(RunContext& context, const Handler& handler, const ItemRun& run) {
+  const StandIn& own = *handler.stand_in;
+  return own.probe->items(own.items, context, handler, run);
+}
+
+}  // namespace
+
+void HandlerTable::check_skipped(const Handler& handler, const TypeDescriptor& message) {
+  const bool writes = std::ranges::find(handler.terms, Access::write, &Term::access) != handler.terms.end();
+  const char* const does = handler.pushes || handler.spawns             ? "takes an Outbox or a Spawner"
+                           : writes                                     ? "writes a component"
+                           : handler.of_manager                         ? "may change a manager, whose state is saved"
+                           : handler.consumes || handler.writes_message ? "changes or consumes the message"
+                                                                        : nullptr;
+  if (does)
+    throw SetupError("handler \"" + handler.name + "\" of " + message.name + " " + does +
+                     ", but it is skipped when inputs are done again (skip_when_repeated), so it may only read");
+}
+
+void HandlerTable::set_stand_in(Handler& handler) const {
+  if (const std::unique_ptr<StandIn> own = std::move(handler.stand_in)) {
+    handler.rows = own->rows;
+    handler.items = own->items;
+    if (!own->probe) handler.options.on_begin = std::move(own->on_begin);
+  }
+  const bool skips = repeated_ && handler.options.skip_when_repeated;
+  if (!skips && !probe_) return;
+  handler.stand_in = std::make_unique<StandIn>();
+  handler.stand_in->rows = handler.rows;
+  handler.stand_in->items = handler.items;
+  if (skips)
+    handler.stand_in->on_begin = std::exchange(handler.options.on_begin, {});
+  else
+    handler.stand_in->probe = probe_;
+  handler.rows = skips ? &skipped_rows : &probed_rows;
+  handler.items = skips ? &skipped_items : &probed_items;
+}
+
+void HandlerTable::set_stand_ins(bool all) {
+  std::vector<MessageRoute*> changed;
+  for (Handler* const handler : handlers_) {
+    if (!all && !handler->options.skip_when_repeated) continue;
+    set_stand_in(*handler);
+    changed.push_back(this->route(handler->message));
+  }
+  std::ranges::sort(changed);
+  const auto doubles = std::ranges::unique(changed);
+  changed.erase(doubles.begin(), doubles.end());
+  for (MessageRoute* const route : changed) {
+    find_sites(*route);
+    route->chunks.forget();
+    set_few(*route);
+  }
+}
+
+void HandlerTable::set_repeated(bool on) {
+  repeated_ = on;
+  set_stand_ins(false);
+}
+
+void HandlerTable::set_probe(CallProbe* probe) {
+  probe_ = probe;
+  set_stand_ins(true);
 }
 
 std::uint64_t HandlerTable::steps() const noexcept {

@@ -169,6 +169,13 @@ class HandlerTable {
   /// Sets whether the registry is observed. If it is, single messages reach their handlers through
   /// a path that counts the calls.
   void observe_calls(bool on);
+  /// Draws the orders that before, after and priority leave open, unless `seed` is 0. Must be
+  /// called before handlers are added.
+  void shuffle(std::uint64_t seed) noexcept;
+  /// Sets whether inputs are done again, so that handlers with skip_when_repeated are skipped.
+  void set_repeated(bool on);
+  /// Sets an object that sees every call of a handler that is not skipped, or null for none.
+  void set_probe(CallProbe* probe);
 
   /// Returns all handlers, in the order in which they were added.
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }
@@ -206,13 +213,20 @@ class HandlerTable {
   }
   /// True if call sites call this handler directly because its calls need no extra steps.
   bool is_called_straight(const Handler& handler) const noexcept {
-    return !calls_observed_ && handler.one && !handler.writes_message && handler.followed.empty();
+    return !calls_observed_ && !handler.stand_in && handler.one && !handler.writes_message && handler.followed.empty();
   }
   /// Recomputes which handlers write components that other handlers follow.
   void find_followed();
   void find_told() noexcept;
   Told told_;
-  bool calls_observed_ = false;
+  /// Throws SetupError if a handler with skip_when_repeated may do more than read.
+  static void check_skipped(const Handler& handler, const TypeDescriptor& message);
+  /// Replaces the handler's functions, or puts them back, as repeated_ and probe_ demand.
+  void set_stand_in(Handler& handler) const;
+  void set_stand_ins(bool all);
+  bool calls_observed_ = false, repeated_ = false;
+  CallProbe* probe_ = nullptr;
+  std::uint64_t shuffle_seed_ = 0;
   std::size_t followed_changes_ = 0;  // number of routes of changes that have active handlers
 
   // Held while handlers_, routes_, or by_type_ changes, because other threads read them.

@@ -363,6 +363,7 @@ QuietInputs::QuietInputs(EntityRegistry& registry) : registry_(registry) {
   registry.check_outside();
   RegistryCore& core = registry.core_;
   if (core.quiet++ != 0) return;
+  core.types.handlers().set_repeated(true);
   std::swap(core.sinks, core.quiet_sinks);
   core.note_sinks();
   registry.impl_->inputs.set_pushed_sink(nullptr);
@@ -371,6 +372,7 @@ QuietInputs::QuietInputs(EntityRegistry& registry) : registry_(registry) {
 QuietInputs::~QuietInputs() {
   RegistryCore& core = registry_.core_;
   if (--core.quiet != 0) return;
+  core.types.handlers().set_repeated(false);
   std::swap(core.sinks, core.quiet_sinks);
   core.note_sinks();
   registry_.impl_->inputs.set_pushed_sink(registry_.impl_->pushed_sink);

@@ -15,6 +15,7 @@
 #include "schema/hex.h"
 #include "server/file_program/backup.h"
 #include "server/file_program/journal_text.h"
+#include "server/file_program/read_world.h"
 #include "server/file_program/verify.h"
 #include "system/standard_descriptors.h"
 
@@ -120,6 +121,30 @@ int back_up_file(const std::string& from, const std::string& asked, std::size_t 
   return exit_done;
 }
 
+int slice_file(const std::string& path, const std::string& to, std::uint64_t to_tick, bool json) {
+  auto world = ReadWorld::open(path);
+  if (!world) return complain(world.error(), json);
+  const auto slice = world->slice(to_tick);
+  if (!slice) return complain(slice.error(), json);
+  if (auto written = write_slice(to, *slice); !written) return complain(written.error(), json);
+  const std::uint64_t ticks = slice->groups.empty() ? 0 : slice->groups.back().last_tick - slice->tick;
+  if (json) {
+    JsonWriter out;
+    out.open_object()
+        .member("slice", to)
+        .member("sequence", slice->sequence)
+        .member("last_sequence", slice->last_sequence())
+        .member("ticks", ticks)
+        .close_object();
+    print_line(out.text());
+    return exit_done;
+  }
+  print_line("wrote " + to + ": the state at sequence " + std::to_string(slice->sequence) + ", and " +
+             counted(slice->last_sequence() - slice->sequence, "input", "inputs") + " with " +
+             counted(ticks, "tick", "ticks") + " after it");
+  return exit_done;
+}
+
 int show_journal_of(const std::string& path, const JournalChoice& choice) {
   const auto shown = show_journal(path, choice, print_line);
   if (!shown) return complain(shown.error(), choice.json);
@@ -141,7 +166,8 @@ int main(int argc, char** argv) {
   app.footer("Exit codes: 0 done, 1 refused, 2 usage, 4 bad file.");
   bool json = false;
   app.add_flag("--json", json, "Print JSON");
-  std::string world, copy;
+  std::string world, copy, slice;
+  std::uint64_t to_tick = ~std::uint64_t{0};
   JournalChoice choice;
   std::function<int()> run;
 
@@ -162,8 +188,11 @@ int main(int argc, char** argv) {
   journal->add_option("WORLD", world, "The world file; a server may have it open")->required();
   journal->add_option("--from", choice.from, "The first sequence to print");
   journal->add_option("--lines", choice.lines, "How many inputs to print at most");
+  journal->add_option("--slice", slice, "Instead of printing, write state and inputs to this new file");
+  journal->add_option("--to", to_tick, "With --slice: the last tick");
   journal->callback([&] {
     run = [&] {
+      if (!slice.empty()) return slice_file(world, slice, to_tick, json);
       choice.json = json;
       return show_journal_of(world, choice);
     };

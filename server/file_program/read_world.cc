@@ -105,6 +105,12 @@ std::expected<LoadReport, WorldError> ReadWorld::load(EntityRegistry& registry) 
   return report;
 }
 
+std::expected<Slice, WorldError> ReadWorld::slice(std::uint64_t to_tick) {
+  auto slice = slice_of(*file_, to_tick);
+  if (!slice) return std::unexpected(error(slice.error()));
+  return slice;
+}
+
 std::expected<std::vector<EditHistory::Saved>, WorldError> ReadWorld::steps() {
   std::vector<EditHistory::Saved> steps;
   const auto read = file_->steps([&](std::uint64_t number, std::span<const std::byte> bytes) {

@@ -14,6 +14,7 @@
 #include "server/world/file/world_file.h"
 #include "server/world/journal/journal_group.h"
 #include "server/world/journal/record_reader.h"
+#include "server/world/replay/slice.h"
 
 namespace muster {
 
@@ -52,6 +53,8 @@ class ReadWorld {
   [[nodiscard]] std::expected<JournalReport, WorldError> journal(
       EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
       const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
+  /// Reads the checkpoint and the journal; see slice_of(). Must be called instead of load().
+  [[nodiscard]] std::expected<Slice, WorldError> slice(std::uint64_t to_tick);
   /// Returns true if another process has the world open.
   bool is_running() const noexcept { return running_; }
   /// Returns the error, with the path replaced by the one that the user supplied.

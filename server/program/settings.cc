@@ -108,6 +108,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
                  "never")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
+  app.add_flag("--synctest", arguments.synctest,
+               "do every tick twice, and log values that differ, with the handler at fault");
   app.add_option("--workers", arguments.workers,
                  "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
@@ -134,6 +136,15 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str()
       ->group(read_again);
+  auto* replay = app.add_flag("--replay", arguments.replay, "serve nothing: see muster replay");
+  app.add_option("--to", arguments.replaying.options.to_tick, "with --replay: the last tick")->needs(replay);
+  app.add_flag("--check", arguments.replaying.options.check, "with --replay: do everything twice, and compare")
+      ->needs(replay);
+  app.add_flag("--any-build", arguments.replaying.options.any_code, "with --replay: other builds may have recorded it")
+      ->needs(replay);
+  app.add_option("--slice", arguments.replaying.slice, "with --check: the file for a slice if results differ")
+      ->needs(replay);
+  app.add_flag("--json", arguments.json, "with --replay: print JSON")->needs(replay);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
   app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
   app.add_flag("--stop-at-eof", arguments.stops_at_eof,
@@ -147,7 +158,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       "certificate again. SIGUSR1 "
       "opens the log files again, and SIGUSR2 tells the sessions that it will stop after --drain-time.\n"
       "Exit codes: 0 stopped and saved, 2 usage, 3 schema, 4 plugin, 5 world cannot be opened, 6 cannot listen, 7 not "
-      "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin.");
+      "saved, 8 stopped before an input at which its process died (see --skip), 9 ended by code of a plugin, 10 "
+      "--synctest found a difference.");
 }
 
 constexpr const char* description =
@@ -184,7 +196,8 @@ std::string add_limit(ServerLimits& limits, const std::string& given, const std:
 }
 
 bool is_key(const CLI::Option& option) {
-  static constexpr std::string_view no_keys[] = {"help", "version", "config", "check-config", "limit"};
+  static constexpr std::string_view no_keys[] = {"help",  "version", "config", "check-config", "limit", "replay",
+                                                   "to",    "check",   "any-build", "slice",    "json"};
   return std::ranges::find(no_keys, option.get_single_name()) == std::end(no_keys);
 }
 std::string key_of(const CLI::Option& option) {

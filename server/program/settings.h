@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/program/replay_command.h"
 #include "server/session/server_limits.h"
 
 namespace muster {
@@ -21,7 +22,8 @@ enum ExitCode {
   exit_listen = 6,
   exit_save = 7,
   exit_stopped = 8,
-  exit_by_plugin = 9
+  exit_by_plugin = 9,
+  exit_differs = 10
 };
 
 struct Arguments {
@@ -49,7 +51,9 @@ struct Arguments {
   std::uint64_t carried_messages = 0;
   std::uint32_t carried_mib = 0;
   double sleep_after_s = 0;
-  bool make_new = false, must_exist = false, quiet = false, stops_at_eof = false;
+  bool make_new = false, must_exist = false, quiet = false, stops_at_eof = false, synctest = false;
+  bool replay = false, json = false;
+  ReplayCommand replaying;
   std::string config;  // the configuration file, or empty
   bool check_config = false;
   std::string log_file, audit_log;

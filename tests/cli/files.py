@@ -36,6 +36,25 @@ def the_journal_names_the_fields_of_edits(folder):
         equal((first["text"], first["value"]["bytes"]), ("game.Health.value = 42", 4))
 
 
+def a_slice_of_a_served_world_is_replayed_without_it(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.serve("game.muster", "--autosave", "0", "--hz", "60")
+    folder.run("spawn", "/tower", "Health.value=80")
+    folder.run("set", "tower", "Health.value", "41", "--durable")
+    made = folder.json("journal", "game.muster", "--slice", "bug.slice")
+    assert made["last_sequence"] > made["sequence"]
+    replayed = folder.json("replay", "bug.slice", "--check", "--workers", "2")
+    equal((replayed["sequence"], replayed["differences"]), (made["last_sequence"], []))
+    holds(folder.run("replay", "bug.slice", "--to", "2"), "bug.slice: ", ", tick 2: hash ")
+    holds(folder.error(REFUSED, "journal", "game.muster", "--slice", "bug.slice"), "bug.slice: the slice cannot be made: File exists")
+    holds(folder.error(BAD_FILE, "replay", "game.muster"), "game.muster: in use by process")
+    whole = (folder.path / "bug.slice").read_bytes()
+    (folder.path / "cut.slice").write_bytes(whole[:-9])
+    holds(folder.error(BAD_FILE, "replay", "cut.slice"), "cut.slice: the slice was cut: ")
+    (folder.path / "changed.slice").write_bytes(whole[:99] + b"?" + whole[100:])
+    holds(folder.error(BAD_FILE, "replay", "changed.slice"), "changed.slice: the slice was changed or cut")
+
+
 def files_that_are_none_are_refused_by_name(folder):
     equal(folder.error(BAD_FILE, "verify", "none.muster"), "none.muster: no such file")
     (folder.path / "a.muster").write_text("these are no entities\n" * 100)

@@ -1,0 +1,226 @@
+// The slice is replayed by two registries in lockstep if it is checked: one that does every tick
+// twice (Synctest), and a twin on one worker that does not. The first finds what changes from call
+// to call, and the second what differs between processes, such as addresses.
+#include "server/world/replay/replay.h"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "registry/delivery/thread_pool.h"
+#include "registry/host.h"
+#include "server/world/journal/code_identity.h"
+#include "server/world/journal/record_reader.h"
+
+namespace muster {
+namespace {
+
+/// Passes on the rows of a slice.
+class SliceSource final : public StateSource {
+ public:
+  explicit SliceSource(const Slice& slice) : slice_(slice) {}
+  void rows(StateSection section,
+            const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override {
+    for (const Slice::Row& row : slice_.rows)
+      if (row.key.section == section) take(row.key, row.bytes);
+  }
+
+ private:
+  const Slice& slice_;
+};
+
+struct ReplayFault {
+  WorldErrorCode code;
+  std::string what;
+};
+using Replayed = std::expected<void, ReplayFault>;
+std::unexpected<ReplayFault> replay_fault(WorldErrorCode code, std::string what) {
+  return std::unexpected(ReplayFault{code, std::move(what)});
+}
+
+/// A registry with the state of a slice.
+struct ReplayWorld {
+  explicit ReplayWorld(std::uint32_t workers)
+      : pool(workers != 1 ? std::make_unique<ThreadPool>(workers) : nullptr),
+        registry({.executor = pool.get(), .on_warning = [](const std::string&) {}}),
+        history(registry, std::uint64_t{256} << 20) {}
+
+  Replayed load(const Slice& slice, const ReplayInstall& install, bool any_code) {
+    try {
+      if (install) handlers = install(registry);
+    } catch (const std::exception& error) {
+      return replay_fault(WorldErrorCode::setup, std::string("its handlers cannot be installed: ") + error.what());
+    }
+    SliceSource source(slice);
+    const auto loaded = registry.load(source);
+    if (!loaded) return replay_fault(WorldErrorCode::incompatible, loaded.error().text());
+    if (!any_code && (loaded->mended > 0 || !loaded->converted.empty()))
+      return replay_fault(WorldErrorCode::incompatible, "its state was saved with other types than this build has");
+    if (auto read = history.load(slice.steps); !read) return replay_fault(WorldErrorCode::damaged, read.error());
+    if (slice.in_run) {
+      history.begin_run();
+      if (auto read = history.load(slice.run_steps); !read) return replay_fault(WorldErrorCode::damaged, read.error());
+    }
+    registry.host().set_edit_log(&history);
+    return {};
+  }
+
+  std::unique_ptr<ThreadPool> pool;
+  EntityRegistry registry;
+  EditHistory history;
+  Handlers handlers;
+};
+
+class Replay {
+ public:
+  Replay(const Slice& slice, const ReplayInstall& install, const ReplayOptions& options)
+      : slice_(slice), install_(install), options_(options), world_(options.workers) {}
+
+  Replayed run() {
+    report_.tick = slice_.tick;
+    if (auto loaded = world_.load(slice_, install_, options_.any_code); !loaded) return loaded;
+    if (options_.check) {
+      if (auto loaded = twin_.emplace(1).load(slice_, install_, options_.any_code); !loaded) return loaded;
+      twins_.emplace(world_.registry, twin_->registry);
+      synctest_.emplace(world_.registry);
+    }
+    begin_tick();
+    for (const JournalGroup& group : slice_.groups) {
+      if (auto taken = take(group); !taken) return taken;
+      if (at_end_) break;
+    }
+    end_tick();
+    report_.sequence = world_.registry.sequence();
+    report_.hash = world_.registry.hash();
+    if (synctest_) report_.compared = synctest_->repeated();
+    return {};
+  }
+  ReplayReport& report() { return report_; }
+
+ private:
+  Replayed take(const JournalGroup& group) {
+    const std::string place = "journal group " + std::to_string(group.id);
+    const auto damaged = [&](const std::string& what) { return replay_fault(WorldErrorCode::damaged, place + what); };
+    EntityRegistry& registry = world_.registry;
+    if (group.first != registry.sequence() + 1)
+      return damaged(": begins with input " + std::to_string(group.first) + ", where " +
+                     std::to_string(registry.sequence() + 1) + " comes next");
+    if (!options_.any_code) {
+      if (const std::string now = code_identity(options_.code, registry); group.code != now)
+        return replay_fault(WorldErrorCode::incompatible,
+                            place + ": another build wrote it (" + group.code + ") than runs now (" + now + ")");
+      if (group.types != registry.types().fingerprint())
+        return replay_fault(WorldErrorCode::incompatible, place + ": the types are others than when it was written");
+    }
+    RecordReader reader(group.records, group.first);
+    for (;;) {
+      const auto read = reader.next(registry.types());
+      if (!read) return damaged(", " + read.error().text);
+      if (!*read) break;
+      if (auto done = replay(**read); !done) return damaged(", " + done.error().what);
+      if (at_end_) return {};
+    }
+    if (registry.sequence() == group.last) return {};
+    return damaged(": ends with input " + std::to_string(registry.sequence()) + ", not " + std::to_string(group.last));
+  }
+  /// Calls act for each registry.
+  template <class F>
+  void both(F act) {
+    act(world_.registry);
+    if (twin_) act(twin_->registry);
+  }
+  Replayed replay(const JournalRecord& record) {
+    switch (record.kind) {
+      case JournalRecord::Kind::tick:
+        ++report_.ticks;
+        report_.tick = record.tick;
+        break;
+      case JournalRecord::Kind::schema: {
+        std::string error;
+        both([&](EntityRegistry& registry) {
+          if (auto added = registry.types().add_schema(record.schema); !added) error = added.error().text();
+        });
+        if (!error.empty()) return replay_fault(WorldErrorCode::damaged, "the schema does not fit: " + error);
+        break;
+      }
+      case JournalRecord::Kind::counters:
+        both([&](EntityRegistry& registry) { registry.host().set_counters(record.counters); });
+        break;
+      case JournalRecord::Kind::cut:
+        both([&](EntityRegistry& registry) { registry.host().expect_cut(record.cut); });
+        break;
+      case JournalRecord::Kind::input:
+        if (record.envelope.kind == InputKind::advance) {
+          end_tick();
+          at_end_ = report_.tick >= options_.to_tick;
+          if (at_end_) break;
+          begin_tick();
+        }
+        both([&](EntityRegistry& registry) {
+          for (const CascadeCut& cut : record.cuts) registry.host().expect_cut(cut);
+          registry.host().replay(record.envelope, record.batch);
+        });
+        ++report_.inputs;
+        break;
+    }
+    return {};
+  }
+
+  void begin_tick() {
+    if (synctest_)
+      if (const auto kept = synctest_->begin(); !kept) tell(kept.error());
+    if (twins_) twins_->begin();
+  }
+  void end_tick() {
+    // The twins end first, because they record calls.
+    std::optional<SyncDifference> apart, again;
+    if (twins_) apart = twins_->end();
+    if (synctest_) {
+      auto found = synctest_->end();
+      if (!found)
+        tell(found.error());
+      else
+        again = std::move(*found);
+    }
+    // If both find something, it is the same.
+    if (again && !(apart && again->handler.empty()))
+      note(*again);
+    else if (apart)
+      note(*apart);
+    // What comes now differs as a consequence.
+    if (apart || again) twins_.reset();
+  }
+  void note(const SyncDifference& found) {
+    const std::string value = found.handler + ' ' + found.message + ' ' + found.component + ' ' + found.field;
+    if (report_.differences.size() < ReplayReport::listed_max && noted_.insert(value).second)
+      report_.differences.push_back({.tick = report_.tick, .found = found});
+  }
+  void tell(const std::string& why) {
+    if (told_.insert(why).second) report_.not_compared.push_back(why);
+  }
+
+  const Slice& slice_;
+  const ReplayInstall& install_;
+  const ReplayOptions& options_;
+  ReplayWorld world_;
+  std::optional<ReplayWorld> twin_;
+  std::optional<TwinTest> twins_;
+  std::optional<Synctest> synctest_;
+  ReplayReport report_;
+  std::set<std::string> noted_, told_;
+  bool at_end_ = false;
+};
+
+}  // namespace
+
+std::string ReplayDifference::text() const { return "tick " + std::to_string(tick) + ": " + found.text(); }
+
+std::expected<ReplayReport, WorldError> replay(const std::string& path, const Slice& slice,
+                                               const ReplayInstall& install, const ReplayOptions& options) {
+  Replay one(slice, install, options);
+  if (auto done = one.run(); !done) return std::unexpected(WorldError(done.error().code, path, done.error().what));
+  return std::move(one.report());
+}
+
+}  // namespace muster

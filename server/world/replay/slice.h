@@ -1,0 +1,66 @@
+// A slice of a world's journal as one file, which reproduces what the world did: the state of a
+// checkpoint with its schemas, the history, and the inputs after it. `muster journal --slice`
+// writes slices, and `muster replay` does them again.
+//
+//   0  | "MUSTERSL" | format u32 | zero u32 | size u64 | blocks ... | XXH3-128 of all before |
+//
+// A block is | kind u32 | zero u32 | length u64 | payload |. All numbers are little-endian. The
+// first block is the meta block, and the others are in ascending order of their kinds. The checksum
+// covers every byte, so a slice that was cut or changed anywhere is refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/history/edit_history.h"
+#include "registry/state/state.h"
+#include "server/world/file/world_error.h"
+#include "server/world/journal/journal_group.h"
+
+namespace muster {
+
+class WorldFile;
+
+struct Slice {
+  struct Row {
+    StateKey key;
+    std::vector<std::byte> bytes;
+  };
+  std::string world, product, saved;  ///< as in the file's meta table
+  std::string code;                   ///< identity of the program and its plugins at the checkpoint
+  std::uint64_t sequence = 0, tick = 0;
+  bool in_run = false;    ///< true if a run is on; see World::play
+  std::vector<Row> rows;  ///< the state, in key order
+  std::vector<EditHistory::Saved> steps, run_steps;
+  std::vector<JournalGroup> groups;
+
+  /// Returns the number of the last input.
+  std::uint64_t last_sequence() const noexcept { return groups.empty() ? sequence : groups.back().last; }
+};
+
+/// The newest format, which is the only one so far.
+constexpr std::uint32_t slice_format = 1;
+
+/// Reads the checkpoint and the journal of a world file that is open and was not read before.
+/// Groups that begin after tick `to_tick` are left out. Refuses a file of an older format.
+[[nodiscard]] std::expected<Slice, WorldError> slice_of(WorldFile& file, std::uint64_t to_tick = ~std::uint64_t{0});
+
+/// Returns the bytes of a file.
+std::vector<std::byte> encode(const Slice& slice);
+/// Reads any bytes. The error is a sentence that says what is wrong. Rows and records are read
+/// later, by EntityRegistry::load() and RecordReader, which check them.
+[[nodiscard]] std::expected<Slice, std::string> decode_slice(std::span<const std::byte> bytes);
+/// True if the bytes begin like a slice, even one that was cut or changed.
+bool looks_like_slice(std::span<const std::byte> bytes) noexcept;
+
+/// Writes a new file that only its owner may read, and waits until it is on disk. On failure, no
+/// file remains.
+[[nodiscard]] std::expected<void, WorldError> write_slice(const std::string& path, const Slice& slice);
+/// Reads a slice, or the checkpoint and journal of a world file that no process has open.
+[[nodiscard]] std::expected<Slice, WorldError> read_slice_or_world(const std::string& path);
+
+}  // namespace muster
