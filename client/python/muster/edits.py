@@ -247,6 +247,18 @@ class Transaction(Edits):
         super().__init__(session)
         self.label, self.ack = label, None
 
+    async def dry_run(self):
+        """Asks whether the world would accept the edits now. Raises Refused as commit() would.
+
+        The world applies the edits and takes them back at once. Values that handlers of edits
+        write are not taken back. Messages of the game would call handlers, so a transaction that
+        pushes some cannot be tried."""
+        for run in self._runs:
+            if not run.type.name.startswith("muster."):
+                raise Mistaken(f"{run.type.name} cannot be tried, because handlers would be called")
+        if self.count:
+            await self._session.try_step(self)
+
     async def commit(self):
         """Sends the edits, unless there are none. If the world refuses one, none of them is
         applied."""

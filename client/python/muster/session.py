@@ -3,7 +3,7 @@ only questions of the protocol; faces.py makes of it the methods of Client and o
 import random
 from typing import NamedTuple
 
-from .batch import table_batch, timed_batch
+from .batch import struct_batch, table_batch, timed_batch
 from .core import PROTOCOL_NEWEST, PROTOCOL_OLDEST, SESSION, Ask, Wait
 from .edits import UNSET, Edits, Transaction
 from .errors import Late, Mistaken, Refused
@@ -321,6 +321,25 @@ class Session:
             ack = await self._send([batch], texts, edits.epoch)
             total, texts = ack if total is None else _sum(total, ack), set()
         return total
+
+    async def try_step(self, edits):
+        """Sends edits as a step that is refused at its end, so that nothing of it remains.
+
+        Raises Refused for the first edit that the world refuses."""
+        steps, texts = edits.steps(self.core.welcome.frame_bytes_max - 512)
+        if len(steps) > 1:
+            raise Mistaken("these edits are too many to be tried at once")
+        last = await self.next_id()  # no entity has this id, so it cannot be destroyed
+        grants = self.core.grants
+        destroy, step = self.core.types.find("muster.Destroy"), self.core.types.find("muster.Step")
+        steps[0] += struct_batch(destroy, [(last, {}, {})], [], set())
+        try:
+            await self._send([table_batch(step, [(nil, dict(batches=steps[0]))], set())], texts, edits.epoch)
+        except Refused as error:
+            if error.fault is None or error.fault.entity != last:
+                raise
+        if self.core.grants is grants:
+            grants.append((last.index, last.index + 1))
 
     async def _send(self, batches, texts, epoch):
         """Sends batches after the texts that they refer to."""

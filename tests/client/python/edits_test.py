@@ -3,6 +3,7 @@ import threading
 
 import muster
 from support import WorldTest
+from watch_test import all_of
 
 
 class Edits(WorldTest):
@@ -110,6 +111,40 @@ class Edits(WorldTest):
         self.assertEqual([(step.label, step.parts) for step in world.history()], [("many", 1000)])
         world.undo()
         self.assertEqual(world.info().entities, 0)
+
+    def test_a_dry_run_says_what_the_world_would_say_and_changes_nothing(self):
+        world = self.world()
+        orc = world.create("orc", world.types.Health(value=50))
+        before = all_of(world)
+        edit = world.transaction("a camp")
+        camp = edit.create("camp", world.types.Unit(speed=5))
+        edit.move(orc, under=camp)
+        edit.set_field(orc, "Health.value", 70)
+        edit.destroy(orc)
+        edit.dry_run()
+        edit.dry_run()
+        self.assertEqual(all_of(world), before)
+        self.assertEqual([step.what for step in world.history()], ["create orc"])
+        edit.commit()
+        self.assertEqual([(found.entity, found.path) for found in world.find()], [(camp, "/camp")])
+        for spoil, reason in [(lambda edit: edit.rename("camp", "tent"), None),
+                              (lambda edit: edit.create("camp"), "name_taken"),
+                              (lambda edit: edit.set_field("camp", "Health.value", 1), "component_missing"),
+                              (lambda edit: edit.destroy(orc), "dead_entity")]:
+            edit = world.transaction()
+            spoil(edit)
+            if reason is None:
+                edit.dry_run()
+                continue
+            with self.assertRaises(muster.Refused) as caught:
+                edit.dry_run()
+            self.assertEqual(caught.exception.reason, reason)
+        edit = world.transaction()
+        edit.push("camp", "Damage")
+        with self.assertRaisesRegex(muster.Mistaken, "game.Damage cannot be tried"):
+            edit.dry_run()
+        world.transaction().dry_run()
+        self.assertEqual(world.show("camp").name, "camp")
 
     def test_threads_may_share_a_session(self):
         world, wrong = self.world(), []
