@@ -39,14 +39,19 @@ class Layout:
         self.units = (32 + len(self.rows)) // 16
 
     def payload(self, value, rows, texts):
-        """Returns the bytes of one message. `rows` has a value for each component."""
+        """Returns the bytes of one message. `rows` has a value, or its bytes, for each
+        component."""
         out = bytearray(self.payload_bytes)
-        own = codec_of(self.type).write(value, texts)
+        own = _bytes_of(self.type, value, texts)
         out[:len(own)] = own
         for each, at in zip(self.components, self.places):
-            data = codec_of(each).write(rows[each.name], texts)
+            data = _bytes_of(each, rows[each.name], texts)
             out[at:at + len(data)] = data
         return out
+
+
+def _bytes_of(type_, value, texts):
+    return value if isinstance(value, bytes) else codec_of(type_).write(value, texts)
 
 
 def _batch(type_id, kind, flags, units, payload_offset, count, payload_bytes, item_bytes, argument, body):
@@ -90,7 +95,7 @@ def table_batch(type_, items, texts):
     """Returns a batch of tables. An item is (target, value)."""
     body = bytearray()
     for target, value in items:
-        data = codec_of(type_).write(value, texts)
+        data = _bytes_of(type_, value, texts)
         body += struct.pack("<IIII", *target, len(data), 0) + data
         body += bytes(-len(body) % 16)
     return _batch(type_.id, TABLE, 0, 2, 16, len(items), 0, 0, 0, body)

@@ -21,19 +21,19 @@ class _Run:
         self.items = []
         self.size = type_.size + sum(each.size for each in components) + 16 if type_.is_struct else 256
 
-    def batches(self, texts, bytes_max):
+    def batches(self, bytes_max):
         """Yields the number of messages of each batch, and the batch."""
         if self.kind == SHARED:
             for targets, value, rows in self.items:
-                yield len(targets), shared_batch(self.type, targets, value, rows, self.components, texts)
+                yield len(targets), shared_batch(self.type, targets, value, rows, self.components, set())
             return
         at_once = max(1, min(ITEMS_MAX, min(PART_BYTES_MAX, bytes_max) // self.size))
         for i in range(0, len(self.items), at_once):
             items = self.items[i:i + at_once]
             if self.kind == TABLE:
-                yield len(items), table_batch(self.type, [(target, value) for target, value, _ in items], texts)
+                yield len(items), table_batch(self.type, [(target, value) for target, value, _ in items], set())
             else:
-                yield len(items), struct_batch(self.type, items, self.components, texts, self.kind)
+                yield len(items), struct_batch(self.type, items, self.components, set(), self.kind)
 
 
 class Edits:
@@ -47,7 +47,7 @@ class Edits:
         self._session, self._core = session, session.core
         self.epoch = self._core.epoch
         self._runs, self._nodes, self._known = [], {}, {}
-        self._texts = set()  # those that a field's bytes already refer to
+        self._texts = set()  # those that the bytes of the edits refer to
         self.count = 0
 
     def __len__(self):
@@ -62,7 +62,7 @@ class Edits:
         "orc~2"."""
         parent, before = await self._entity(under, True), await self._entity(before)
         rows = self._rows(components)
-        made = await self._session.next_id()
+        made = await self._session._next_id()
         self._add("muster.Create", made, dict(parent=parent, before=before, name=name, clash=clash), rows)
         return made
 
@@ -73,7 +73,7 @@ class Edits:
         rows = self._rows(components)
         if template not in self._nodes:
             self._nodes[template] = len((await self._session.ask("GetTemplate", name=template)).nodes)
-        ids = [await self._session.next_id() for _ in range(self._nodes[template])]
+        ids = [await self._session._next_id() for _ in range(self._nodes[template])]
         type_ = self._core.types.find("muster.Spawn")
         value = self._check(type_, dict(what=template, parent=parent, before=before, name=name, clash=clash))
         run = _Run(SHARED, type_, [each for each, _ in rows.values()])
@@ -170,14 +170,14 @@ class Edits:
             rows[type_.name] = (type_, self._check(type_, value))
         return rows
 
-    @staticmethod
-    def _check(type_, value):
-        """Returns a value of this type, which may be given as a dict. Raises Mistaken."""
+    def _check(self, type_, value):
+        """Returns the bytes of a value, which may be given as a dict. Raises Mistaken."""
+        if isinstance(value, bytes):
+            return value
         codec = codec_of(type_)
         if isinstance(value, dict):
             value = codec.cls(**{str(name): each for name, each in value.items()})
-        codec.write(value, set())
-        return value
+        return codec.write(value, self._texts)
 
     def _place(self, path):
         """Returns the component and the place of a path. The component's name may contain points
@@ -200,24 +200,24 @@ class Edits:
         type_ = self._core.types.find(name)
         kind = TABLE if not type_.is_struct else WORLD if world else EACH
         components = [each for each, _ in rows.values()]
-        value = self._check(type_, value)
+        data = self._check(type_, value)
         last = self._runs[-1] if self._runs else None
         if last is None or last.kind != kind or last.type is not type_ \
                 or {each.id for each in last.components} != {each.id for each in components}:
             last = _Run(kind, type_, components)
             self._runs.append(last)
-        last.items.append((target, value, {full: each for full, (_, each) in rows.items()}))
+        last.items.append((target, data, {full: each for full, (_, each) in rows.items()}))
         self.count += 1
 
     # ---- bytes
 
     def batches(self, bytes_max):
         """Returns the batches with the estimated cost of each, and the texts that they refer to."""
-        texts, found = set(self._texts), []
+        found = []
         for run in self._runs:
-            for count, batch in run.batches(texts, bytes_max):
+            for count, batch in run.batches(bytes_max):
                 found.append((2 * count + len(batch) // 64, batch))
-        return found, texts
+        return found, set(self._texts)
 
     def steps(self, bytes_max):
         """Returns the batches in groups, each of which fits into one step, and the texts that they
@@ -234,7 +234,7 @@ class Edits:
 
 
 def _padded(data):
-    return list(data) + [0] * (FIELD_BYTES_MAX - len(data))
+    return data + bytes(FIELD_BYTES_MAX - len(data))
 
 
 class Transaction(Edits):
@@ -257,12 +257,12 @@ class Transaction(Edits):
             if not run.type.name.startswith("muster."):
                 raise Mistaken(f"{run.type.name} cannot be tried, because handlers would be called")
         if self.count:
-            await self._session.try_step(self)
+            await self._session._try_step(self)
 
     async def commit(self):
         """Sends the edits, unless there are none. If the world refuses one, none of them is
         applied."""
         if self.count:
-            self.ack = await self._session.push_step(self, self.label)
+            self.ack = await self._session._push_step(self, self.label)
             self._runs, self.count = [], 0
         return self.ack

@@ -277,7 +277,7 @@ class Session:
         undo."""
         return Transaction(self, label)
 
-    async def next_id(self):
+    async def _next_id(self):
         """Returns an id that a new entity may have. It is valid in the current epoch."""
         while True:
             grants = self.core.grants
@@ -305,7 +305,7 @@ class Session:
             raise Mistaken("there is nothing to send: the list of targets is empty")
         return await self._send(batches, texts, edits.epoch)
 
-    async def push_step(self, edits, label="", gesture=0):
+    async def _push_step(self, edits, label="", gesture=0):
         """Sends edits as one step. If they are too large for one input, sends several with the same
         gesture.
 
@@ -322,14 +322,14 @@ class Session:
             total, texts = ack if total is None else _sum(total, ack), set()
         return total
 
-    async def try_step(self, edits):
+    async def _try_step(self, edits):
         """Sends edits as a step that is refused at its end, so that nothing of it remains.
 
         Raises Refused for the first edit that the world refuses."""
         steps, texts = edits.steps(self.core.welcome.frame_bytes_max - 512)
         if len(steps) > 1:
             raise Mistaken("these edits are too many to be tried at once")
-        last = await self.next_id()  # no entity has this id, so it cannot be destroyed
+        last = await self._next_id()  # no entity has this id, so it cannot be destroyed
         grants = self.core.grants
         destroy, step = self.core.types.find("muster.Destroy"), self.core.types.find("muster.Step")
         steps[0] += struct_batch(destroy, [(last, {}, {})], [], set())

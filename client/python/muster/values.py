@@ -228,6 +228,9 @@ class Part:
     def flatten(self, value, out, path, texts):
         if self.count is None:
             return self.leaf.flatten(value, out, path, texts)
+        if isinstance(value, bytes) and self.leaf.base == UBYTE and len(value) == self.count and not self.field.enum:
+            out.extend(value)
+            return
         values = list(value) if not isinstance(value, (str, bytes, dict)) and hasattr(value, "__iter__") else None
         if values is None or len(values) != self.count:
             found = shown(value) if values is None else f"{len(values)}"

@@ -129,7 +129,7 @@ class Edits(WorldTest):
         self.assertEqual([(found.entity, found.path) for found in world.find()], [(camp, "/camp")])
         for spoil, reason in [(lambda edit: edit.rename("camp", "tent"), None),
                               (lambda edit: edit.create("camp"), "name_taken"),
-                              (lambda edit: edit.set_field("camp", "Health.value", 1), "component_missing"),
+                              (lambda edit: edit.set_field("camp", "Health.value", 1), "missing_component"),
                               (lambda edit: edit.destroy(orc), "dead_entity")]:
             edit = world.transaction()
             spoil(edit)

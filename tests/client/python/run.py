@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Tests the client in Python. `run.py MUSTER SERVER GAME_BFBS SESSION_BFBS WORDS_BFBS [NAME...]`;
-NAMEs are test modules, classes or methods. The last line is `N passed, N failed`."""
+"""Tests the client in Python. `run.py MUSTER SERVER GAME_BFBS SESSION_BFBS WORDS_BFBS
+SKIRMISH_PLUGIN [NAME...]`; NAMEs are test modules, classes or methods. The last line is `N passed,
+N failed`."""
 import pathlib
 import sys
 import unittest
@@ -10,13 +11,15 @@ import support
 import bytes_test
 import connect_test
 import edits_test
+import examples_test
 import fuzz_test
+import page_test
 import run_test
 import types_test
 import watch_test
 from deadline import deadline
 
-MODULES = (bytes_test, connect_test, edits_test, fuzz_test, run_test, types_test, watch_test)
+MODULES = (bytes_test, connect_test, edits_test, examples_test, fuzz_test, page_test, run_test, types_test, watch_test)
 SECONDS_MAX = 120
 
 
@@ -38,10 +41,10 @@ class Suite(unittest.TestSuite):
         return result
 
 
-def main(muster, server, game, session, words, *names):
+def main(muster, server, game, session, words, skirmish, *names):
     programs = support.Programs
-    programs.muster, programs.server, programs.game, programs.session, programs.words = (
-        pathlib.Path(each).resolve() for each in (muster, server, game, session, words))
+    programs.muster, programs.server, programs.game, programs.session, programs.words, programs.skirmish = (
+        pathlib.Path(each).resolve() for each in (muster, server, game, session, words, skirmish))
     load = unittest.defaultTestLoader
     found = load.loadTestsFromNames(names) if names else [load.loadTestsFromModule(each) for each in MODULES]
     result = unittest.TextTestRunner(verbosity=1).run(Suite(all_tests(found)))

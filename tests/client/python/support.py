@@ -16,7 +16,7 @@ from programs import Folder
 class Programs:
     """The programs and schemas that run.py was given."""
 
-    muster = server = game = session = words = None
+    muster = server = game = session = words = skirmish = None
 
 
 class WorldTest(unittest.TestCase):
