@@ -252,7 +252,7 @@ class Core:
                 self.end(Lost(fault.text, _code(fault), fault.reason))
                 return
         elif name == SESSION + "Ack":
-            self._saw(frame.batch.message(0, self.words).sequence)
+            self.saw(frame.batch.message(0, self.words).sequence)
         elif name == SESSION + "Heartbeat":
             beat = frame.batch.message(0, self.words)
             if not beat.answer:
@@ -260,7 +260,7 @@ class Core:
                 return
         elif name == SESSION + "Welcome" and self.welcome is None:
             self._welcomed(frame.batch.message(0, self.words))
-        self._saw(frame.sequence)
+        self.saw(frame.sequence)
         stream = self._streams.get(frame.request)
         if stream is not None:
             if name == SESSION + "Fault":
@@ -313,14 +313,14 @@ class Core:
         """Enters a new epoch before anything else is sent."""
         self.earlier_epochs.add(self.epoch)
         self.epoch, self.playing = began.epoch, began.playing
-        self._saw(began.sequence)
+        self.saw(began.sequence)
         self.grants, self.told = [], set()  # the level may lack texts that came in a run
         self._put(self.control("EnterEpoch", epoch=began.epoch), 0)
         stream = self._followed.get("NewEpoch")
         if stream is not None:
             stream._tell()
 
-    def _saw(self, sequence):
+    def saw(self, sequence):
         self.sequence = max(self.sequence, sequence)
 
     def remember(self, text):

@@ -64,6 +64,7 @@ async def _open(where, token, name, kind, timeout, cafile, fingerprint):
     link = Link(timeout)
     await link.connect(server.address, Tls(cafile, fingerprint) if cafile or fingerprint else None)
     session = Session(link.core)
+    session.where = server
     try:
         name = name or os.environ.get("USER", "")
         await drive_async(session._hello(token=server.token, name=name, kind=kind), link)

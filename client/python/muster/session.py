@@ -83,6 +83,7 @@ class Shown:
 class Session:
     def __init__(self, core):
         self.core = core
+        self.where = None  # where.Where
         self._gesture = random.getrandbits(48)
 
     # ---- the session itself
@@ -136,6 +137,7 @@ class Session:
         Returns the answer, or a list if an answer may have several frames."""
         frames, type_ = await self._frames(question, fields)
         answers = [frame.batch.message(0, self.core.words) for frame in frames]
+        self.core.saw(getattr(answers[0], "sequence", 0))
         return answers if type_.attributes["answer"].startswith("[") else answers[0]
 
     async def _frames(self, question, fields):
@@ -194,6 +196,7 @@ class Session:
         entity = await self._edits()._entity(entity)
         frames, _ = await self._frames("Show", dict(entity=entity))
         about, components = frames[0].batch.message(0, self.core.words), {}
+        self.core.saw(about.sequence)
         for frame in frames:
             for type_, data in frame.batch.rows(0):
                 components[type_.name] = codec_of(type_).read(data, 0, self.core.words)

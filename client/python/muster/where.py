@@ -15,8 +15,10 @@ class Where:
     """The address of a server, the token, and how the server is recognised if the connection is
     encrypted."""
 
-    def __init__(self, address, token, cafile=None, fingerprint=None):
+    def __init__(self, address, token, cafile=None, fingerprint=None, page=""):
         self.address, self.token, self.cafile, self.fingerprint = address, token, cafile, fingerprint
+        #: The address at which a browser finds the editor's page, or an empty text.
+        self.page = page or ("" if address.startswith("unix:") else address)
 
 
 def is_address(text):
@@ -37,7 +39,7 @@ def find_server(where, token):
             raise Mistaken(f"{where} is an address, so a token is needed: token=..., or MUSTER_TOKEN")
         return Where(where, token)
     found = read_address_file(where) if where else _served_here()
-    return Where(found.address, token or found.token, found.cafile, found.fingerprint)
+    return Where(found.address, token or found.token, found.cafile, found.fingerprint, found.page)
 
 
 def read_address_file(world):
@@ -61,7 +63,8 @@ def read_address_file(world):
             or not isinstance(process, int) or process <= 0 or not (texts["address"] or texts["unix"]):
         raise Mistaken(f"{path} is not a server's address file")
     _check_runs(world, real, path, process)
-    return Where("unix:" + texts["unix"] if texts["unix"] else texts["address"], texts["token"])
+    address = "unix:" + texts["unix"] if texts["unix"] else texts["address"]
+    return Where(address, texts["token"], page=texts["address"])
 
 
 def _check_runs(world, real, path, process):
