@@ -7,7 +7,7 @@ import inspect
 import os
 
 from .edits import Transaction
-from .link import Link, Tls, drive, drive_async, in_background
+from .link import Link, drive, drive_async, in_background, tls_for
 from .session import Session
 from .watch import Events, Watch
 from .where import find_server
@@ -62,12 +62,12 @@ async def _open(where, token, name, kind, timeout, cafile, fingerprint):
     server = find_server(where, token)
     cafile, fingerprint = cafile or server.cafile, fingerprint or server.fingerprint
     link = Link(timeout)
-    await link.connect(server.address, Tls(cafile, fingerprint) if cafile or fingerprint else None)
+    await link.connect(server.address, tls_for(server.address, cafile, fingerprint))
     session = Session(link.core)
     session.where = server
     try:
         name = name or os.environ.get("USER", "")
-        await drive_async(session._hello(token=server.token, name=name, kind=kind), link)
+        await drive_async(session._hello(server.token, link.is_trusted, name=name, kind=kind), link)
     except BaseException:
         await link.finish()
         raise

@@ -5,8 +5,11 @@ out what they ask for, so each operation is written once. The connection of a pr
 served by one thread in the background, which also keeps idle sessions alive."""
 import asyncio
 import hashlib
+import ipaddress
 import os
+import socket
 import ssl
+import struct
 import threading
 
 from .core import Ask, Core, late
@@ -30,7 +33,7 @@ class Tls:
 
     def context(self):
         context = ssl.create_default_context(cafile=self.cafile)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
         if self.fingerprint is not None and self.cafile is None:
             # check() compares the certificate instead.
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -43,6 +46,34 @@ class Tls:
             raise Lost(f"the server's certificate has the fingerprint {found}, and {self.fingerprint} is expected")
 
 
+def tls_for(address, cafile=None, fingerprint=None):
+    """Returns how a connection is encrypted, or None for one that stays on this machine."""
+    if address.startswith("unix:"):
+        return None
+    if not (address.startswith("tls:") or cafile or fingerprint) and _is_here(address.rsplit(":", 1)[0].strip("[]")):
+        return None
+    return Tls(cafile, fingerprint)
+
+
+def _is_here(host):
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_peer(writer, path):
+    """Returns True if the process behind a Unix socket belongs to this user or to root. Raises
+    Lost."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return False
+    _, user, _ = struct.unpack("iII", writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    own = os.geteuid()
+    if user not in (own, 0) and own != 0:
+        raise Lost(f"cannot connect to {path}: the process that listens there belongs to another user")
+    return user in (own, 0)
+
+
 class Link:
     """One connection. All of its coroutines run in one event loop."""
 
@@ -53,22 +84,26 @@ class Link:
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._tasks, self._writer, self._is_closing = [], None, False
+        self._tasks, self._writer = [], None
+        self.is_trusted = False  # whether it is known that this is the server that was meant
 
     async def connect(self, address, tls=None):
-        """Connects to "host:port" or "unix:path". Raises Lost."""
+        """Connects to "host:port", "tls:host:port" or "unix:path". Raises Lost."""
         options = {"ssl": tls.context()} if tls is not None else {}
         try:
             if address.startswith("unix:"):
                 opened = asyncio.open_unix_connection(address[len("unix:"):])
             else:
-                host, port = address.rsplit(":", 1)
+                host, port = (address[len("tls:"):] if address.startswith("tls:") else address).rsplit(":", 1)
                 if tls is not None:
                     options["server_hostname"] = host.strip("[]")
                 opened = asyncio.open_connection(host.strip("[]"), int(port), **options)
             reader, self._writer = await asyncio.wait_for(opened, self.seconds_max)
             if tls is not None:
                 tls.check(self._writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+                self.is_trusted = True
+            elif address.startswith("unix:"):
+                self.is_trusted = _check_peer(self._writer, address)
         except asyncio.TimeoutError:
             raise Lost(f"cannot connect to {address}: no answer within {self.seconds_max:g} s") from None
         except Lost:

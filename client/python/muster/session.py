@@ -3,15 +3,18 @@ only questions of the protocol; faces.py makes of it the methods of Client and o
 import random
 from typing import NamedTuple
 
+from . import proof
 from .batch import struct_batch, table_batch, timed_batch
 from .core import PROTOCOL_NEWEST, PROTOCOL_OLDEST, SESSION, Ask, Wait
 from .edits import UNSET, Edits, Transaction
-from .errors import Late, Mistaken, Refused
+from .errors import Late, Lost, Mistaken, Refused
 from .ids import Entity, hash64, nil
 from .schema import Type
 from .values import Value, codec_of
 from .watch import Events, Watch
 
+#: True if servers take proofs of tokens.
+PROOFS = False
 IDS_AT_ONCE_MAX = 4096
 TEXTS_BYTES_AT_ONCE = 1 << 18
 
@@ -123,11 +126,25 @@ class Session:
         """The error that ended the session, or None while it is open."""
         return self.core.error
 
-    async def _hello(self, **fields):
-        hello = self.core.control("Hello", protocol=PROTOCOL_NEWEST, protocol_oldest=PROTOCOL_OLDEST, **fields)
-        await Ask([hello])
+    async def _hello(self, token, is_trusted, **fields):
+        """Begins the session. Sends the token itself only to a server that is known to be the right
+        one."""
+        fields = dict(protocol=PROTOCOL_NEWEST, protocol_oldest=PROTOCOL_OLDEST, **fields)
+        if is_trusted or not PROOFS:
+            await Ask([self.core.control("Hello", token=token, **fields)])
+        else:
+            await self._prove(token, fields)
         for frame in (await Ask([self.core.control("GetSchema")]))[0]:
             self.core.types._learn(frame.batch.message(0, {}).bytes)
+
+    async def _prove(self, token, fields):
+        own = proof.draw_nonce()
+        [frames] = await Ask([self.core.control("Hello", token_id=proof.id_of(token), nonce=own, **fields)])
+        challenge = frames[0].batch.message(0, {})
+        if frames[0].batch.type.name != SESSION + "Challenge" \
+                or not proof.is_equal(challenge.proof, proof.server_proof(token, own, challenge.nonce)):
+            raise Lost("this program is not the server that was meant: it does not know the token")
+        await Ask([self.core.control("Proof", proof=proof.client_proof(token, own, challenge.nonce))])
 
     # ---- questions
 

@@ -18,11 +18,11 @@ class Where:
     def __init__(self, address, token, cafile=None, fingerprint=None, page=""):
         self.address, self.token, self.cafile, self.fingerprint = address, token, cafile, fingerprint
         #: The address at which a browser finds the editor's page, or an empty text.
-        self.page = page or ("" if address.startswith("unix:") else address)
+        self.page = page or ("" if address.startswith(("unix:", "tls:")) or fingerprint else address)
 
 
 def is_address(text):
-    return text.startswith("unix:") or _ADDRESS.fullmatch(text) is not None
+    return text.startswith(("unix:", "tls:")) or _ADDRESS.fullmatch(text) is not None
 
 
 def find_server(where, token):
@@ -57,14 +57,15 @@ def read_address_file(world):
         if isinstance(error, Mistaken):
             raise
         raise Mistaken(f"cannot read {path}: {error}") from None
-    texts = {name: server.get(name, "") for name in ("address", "unix", "token")} if isinstance(server, dict) else {}
+    texts = {name: server.get(name, "") for name in ("address", "unix", "token", "tls")} if isinstance(server, dict) else {}
     process = server.get("pid") if texts else None
     if not all(isinstance(each, str) for each in texts.values()) or not texts.get("token") \
             or not isinstance(process, int) or process <= 0 or not (texts["address"] or texts["unix"]):
         raise Mistaken(f"{path} is not a server's address file")
     _check_runs(world, real, path, process)
     address = "unix:" + texts["unix"] if texts["unix"] else texts["address"]
-    return Where(address, texts["token"], page=texts["address"])
+    fingerprint = None if texts["unix"] else texts["tls"] or None
+    return Where(address, texts["token"], fingerprint=fingerprint, page="" if texts["tls"] else texts["address"])
 
 
 def _check_runs(world, real, path, process):

@@ -7,11 +7,19 @@ import subprocess
 import sys
 import threading
 import unittest
+from unittest import mock
 
 import muster
+from muster import proof
+from muster.batch import Frames, frame_of
+from muster.core import Core
 from muster.errors import Lost, Mistaken, ProtocolError
-from muster.link import Tls
-from support import PACKAGE, WorldTest
+from muster.link import Tls, tls_for
+from support import PACKAGE, Programs, WorldTest
+
+TOKEN_ID = "1c2dc39f748ec0d797987612cfe053e5"
+SERVER_PROOF = "09bf58a9f9bef44161f2dac2526209b1c59f787581608a3b896bff747d608df6"
+CLIENT_PROOF = "eaa5434d4192d6b9c5f2053dea661611ff1f38dce667f50c7648b033310e827d"
 
 
 class Connect(WorldTest):
@@ -119,6 +127,66 @@ class Connect(WorldTest):
                              env={**os.environ, "PYTHONPATH": str(PACKAGE), "LC_ALL": "C", "PYTHONUTF8": "0",
                                   "PYTHONCOERCECLOCALE": "0"}, timeout=60, check=False)
         self.assertEqual((ran.stdout, ran.stderr), ("'/\\u0422\\u043e\\u0440 \\xfc' ['\\xfc']\n", ""))
+
+    def test_the_token_is_proved_to_a_server_that_proves_that_it_knows_the_token(self):
+        # The bytes that the formulas of docs/protocol.md give for these inputs.
+        own, theirs = bytes(range(32)), bytes(range(32, 64))
+        self.assertEqual(proof.id_of("abc").hex(), TOKEN_ID)
+        self.assertEqual(proof.server_proof("abc", own, theirs).hex(), SERVER_PROOF)
+        self.assertEqual(proof.client_proof("abc", own, theirs).hex(), CLIENT_PROOF)
+        types = Core().types
+        for is_right in (True, False):
+            with self.subTest(is_right=is_right), mock.patch("muster.session.PROOFS", True), \
+                    socket.create_server(("127.0.0.1", 0)) as server:
+                seen = []
+                thread = threading.Thread(target=self.challenge, args=(server, types, is_right, seen))
+                thread.start()
+                with self.assertRaises(Lost) as caught:
+                    muster.connect(f"127.0.0.1:{server.getsockname()[1]}", token="abc", timeout=5)
+                thread.join(10)
+                self.assertEqual(seen, ["Hello", "Proof"] if is_right else ["Hello"])
+                self.assertRegex(str(caught.exception), "closed" if is_right else "not the server that was meant")
+
+    def challenge(self, server, types, is_right, seen):
+        """Answers a Hello with a Challenge, and ends the connection after a Proof that is right."""
+        stream, _ = server.accept()
+        stream.settimeout(5)
+        frames, core = Frames(1 << 16), Core()
+        with stream:
+            while data := stream.recv(4096):
+                self.assertNotIn(b"abc", data)
+                for frame in frames.take(data, types):
+                    value = frame.batch.message(0, {})
+                    seen.append(frame.batch.type.short)
+                    if seen[-1] == "Hello":
+                        own = value.nonce
+                        said = proof.server_proof("abc" if is_right else "abd", own, bytes(32))
+                        self.assertEqual((value.token_id, value.token), (proof.id_of("abc"), ""))
+                        stream.sendall(frame_of(core.control("Challenge", nonce=bytes(32), proof=said), frame.request))
+                    else:
+                        self.assertEqual(value.proof, proof.client_proof("abc", own, bytes(32)))
+                        return
+
+    def test_only_connections_that_stay_on_this_machine_are_not_encrypted(self):
+        for address, is_encrypted in [("127.0.0.1:1", False), ("localhost:1", False), ("[::1]:1", False), ("unix:/a", False),
+                                      ("tls:127.0.0.1:1", True), ("10.0.0.1:1", True), ("example.org:1", True),
+                                      ("[2001:db8::1]:1", True)]:
+            self.assertEqual(tls_for(address) is not None, is_encrypted, address)
+        self.assertIsNotNone(tls_for("127.0.0.1:1", fingerprint="ab" * 32))
+
+    def test_a_world_is_served_with_tls_to_a_client_that_knows_the_certificate(self):
+        helped = subprocess.run([Programs.server, "--help"], capture_output=True, text=True, timeout=60, check=True).stdout
+        if "--self-signed" not in helped:
+            self.skipTest("this server has no TLS")
+        path = self.serve("--self-signed")
+        self.connect(path).info()
+        beside = json.loads((self.path / "w.muster-server.json").read_text())
+        server = {"token": beside["token"]}
+        self.connect("tls:" + beside["address"], fingerprint=beside["tls"], **server).info()
+        self.connect(beside["address"], fingerprint=beside["tls"].lower().replace(":", ""), **server).info()
+        for options, said in [({"fingerprint": "ab" * 32}, "is expected"), ({}, "certificate")]:
+            with self.assertRaisesRegex(Lost, said):
+                muster.connect("tls:" + beside["address"], **server, **options)
 
     def test_a_fingerprint_is_checked_before_anything_is_sent(self):
         Tls(fingerprint="AB:" * 31 + "ab")
