@@ -264,8 +264,8 @@ class Watch(_Watched):
         if self._log is None:
             return
         known = self._log.setdefault(entity, {})
-        if "destroyed" in marks:
-            known.clear()
+        if "destroyed" in marks or "created" in marks:
+            known.clear()  # an undo brings destroyed entities back
         for mark in marks:
             known[mark] = self._at
         self._log.move_to_end(entity)

@@ -127,6 +127,19 @@ class Watches(WorldTest):
             self.assertFalse(watch.changes_since(begun - 1).complete)
             self.assertEqual(watch.changes_since(watch.sequence).entities, {})
 
+    def test_an_entity_that_comes_back_is_not_gone_since_then(self):
+        world = self.world()
+        orc = world.create("orc", world.types.Health(value=5))
+        with world.watch() as watch:
+            begun = watch.sequence
+            world.destroy(orc)
+            watch.catch_up()
+            self.assertEqual(watch.changes_since(begun).gone, [orc])
+            world.undo()
+            watch.catch_up()
+            since = watch.changes_since(begun)
+            self.assertEqual((since.gone, since.entities), ([], {orc: ["created"]}))
+
     def test_a_watch_may_be_of_a_part_of_the_world(self):
         path = self.serve()
         world = self.connect(path)
