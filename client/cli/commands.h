@@ -87,6 +87,12 @@ void replay(const Common& common, const FileReplay& order);
 /// that program. Does not return if successful; throws a Failure if the program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
 
+/// Replaces this process with the program that serves the world to an AI agent, which is a part of
+/// the Python client, because that client has the types, the watches and the JSON that it needs.
+/// Does not return if successful; throws a Failure if the program cannot be started. `name` is the
+/// agent's name, shown to other users.
+void serve_agent(const Common& common, const std::string& name);
+
 // --- token.cc
 struct TokenOrder {
   std::string what;           ///< "create", "list", "revoke"

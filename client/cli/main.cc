@@ -487,6 +487,14 @@ int main(int argc, char** argv) {
       },
       [&] { trace(common, trace_file, seconds, causes); });
 
+  std::string agent = "agent";
+  command(
+      "mcp", "Serve the world to an AI agent: the Model Context Protocol over stdin and stdout",
+      [&](CLI::App& sub) {
+        sub.add_option("--name", agent, "The agent's name, shown to other users")->capture_default_str();
+      },
+      [&] { serve_agent(common, agent); });
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -15,6 +16,20 @@
 namespace muster::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Returns the folder of the Python client: that of the build, or the installed one.
+std::string python_client() {
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& folder : {here / "../python", here / MUSTER_DATA_FROM_PROGRAMS "/client-python"})
+    if (!here.empty() && fs::exists(folder / "muster/mcp/__main__.py", error))
+      return folder.lexically_normal().string();
+  fail(Exit::unreachable, "the Python client, which contains this command, is not installed beside this program");
+}
+
+}  // namespace
 
 std::string program(const std::string& name, const std::string& built) {
   std::error_code error;
@@ -60,6 +75,30 @@ void replay(const Common& common, const FileReplay& order) {
   if (order.any_build) all.emplace_back("--any-build");
   if (common.json) all.emplace_back("--json");
   become("muster-server", "../../server/muster-server", std::move(all));
+}
+
+void serve_agent(const Common& common, const std::string& name) {
+  // -I keeps modules of the current folder out.
+  std::vector<std::string> all = {"python3",
+                                  "-I",
+                                  "-c",
+                                  "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+                                  "from muster.mcp.__main__ import main; sys.exit(main())",
+                                  python_client(),
+                                  "--name",
+                                  name,
+                                  "--timeout",
+                                  std::to_string(common.where.seconds_max)};
+  if (!common.where.world.empty()) all.insert(all.end(), {"--world", common.where.world});
+  if (!common.where.connect.empty()) all.insert(all.end(), {"--connect", common.where.connect});
+  // The environment is less visible to others than the arguments are.
+  if (!common.where.token.empty()) ::setenv("MUSTER_TOKEN", common.where.token.c_str(), 1);
+  std::vector<char*> argv;
+  for (std::string& each : all) argv.push_back(each.data());
+  argv.push_back(nullptr);
+  std::fflush(stdout);
+  ::execvp(argv.front(), argv.data());
+  fail(Exit::unreachable, "cannot start python3: " + std::string(std::strerror(errno)));
 }
 
 }  // namespace muster::cli

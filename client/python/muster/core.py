@@ -1,0 +1,348 @@
+"""A session of the protocol without a connection: bytes go in and come out, and nothing here waits.
+
+`receive` takes bytes from the server, and `take_outgoing` returns those for it. A caller gets
+the frames of the answer by a callback. All methods are called by one thread."""
+import collections
+import threading
+
+from .batch import Frames, frame_of, struct_batch, table_batch, WORLD
+from .bootstrap import bootstrap
+from .errors import Late, Lost, MusterError, ProtocolError, Refused
+from .ids import hash64, nil
+from .types import Types
+from .values import Place, codec_of
+
+PROTOCOL_NEWEST, PROTOCOL_OLDEST = 1, 1
+FRAME_BYTES_MAX_BEFORE_WELCOME = 1 << 20
+#: Bytes of watches that may be on their way or waiting for the program.
+CREDIT_BYTES = 1 << 19
+
+SESSION = "muster.session."
+
+
+class Ask:
+    """An operation awaits this: batches to send, and an answer to each, or to none of them.
+
+    `epoch` is the epoch for which edits were made; nothing is sent if another one has begun
+    since."""
+
+    __slots__ = ("batches", "answered", "epoch")
+
+    def __init__(self, batches, answered=True, epoch=None):
+        self.batches, self.answered, self.epoch = batches, answered, epoch
+
+    def __await__(self):
+        return (yield self)
+
+
+class Wait:
+    """Waits until one of several streams has a frame or has ended. The answer is False if none has
+    in time."""
+
+    __slots__ = ("streams", "seconds")
+
+    def __init__(self, streams, seconds):
+        self.streams, self.seconds = streams, seconds
+
+    def __await__(self):
+        return (yield self)
+
+
+class Stream:
+    """Frames under one request that arrive over time: a watch, or those that come unasked."""
+
+    def __init__(self, core, request):
+        self.core, self.request = core, request
+        self.frames, self.error = collections.deque(), None
+        self.wake = None
+
+    def put(self, frame):
+        self.frames.append(frame)
+        self._tell()
+
+    def end(self, error):
+        self.error = error
+        self._tell()
+
+    def _tell(self):
+        if self.wake is not None:
+            self.wake()
+
+    def take(self):
+        """Returns the next frame, or None. Raises the error that ended the stream once there is no
+        frame left."""
+        if self.frames:
+            frame = self.frames.popleft()
+            self.core.consumed(frame.bytes)
+            return frame
+        if self.error is not None:
+            raise self.error
+        return None
+
+
+class Core:
+    def __init__(self):
+        self.types = Types()
+        self.types._add(*bootstrap(), provisional=True)
+        self.lock = threading.RLock()
+        self.epoch, self.playing, self.sequence = 0, False, 0
+        self.earlier_epochs = set()
+        self.welcome = None
+        self.words = {0: ""}
+        self.told = set()  # texts that this session has registered
+        self.grants = []  # of ids: [first, end]
+        self.error = None
+        self.has_sent = False
+        self.on_outgoing = lambda: None
+        self._frames = Frames(FRAME_BYTES_MAX_BEFORE_WELCOME)
+        self._outgoing = bytearray()
+        self._last_request = 0
+        self._waiting = {}
+        self._streams = {}
+        self._followed = {}
+        self._received = self._credit_through = self._held = 0
+
+    # ---- sending
+
+    def control(self, name, /, **fields):
+        """Returns the batch of a message of muster.session."""
+        type_ = self.types.find(SESSION + name)
+        value = codec_of(type_).cls(**fields)
+        if type_.is_struct:
+            return struct_batch(type_, [(nil, value, {})], [], set(), kind=WORLD)
+        return table_batch(type_, [(nil, value)], set())
+
+    def _put(self, batch, request):
+        if self.error is not None:
+            raise self.error
+        limit = self.welcome.frame_bytes_max if self.welcome is not None else FRAME_BYTES_MAX_BEFORE_WELCOME
+        if len(batch) + 16 > limit:
+            raise Refused(f"a batch of {len(batch)} bytes was not sent, because the server accepts frames of at most {limit}",
+                          reason="oversized")
+        self.has_sent = True
+        self._outgoing += frame_of(batch, request)
+        self.on_outgoing()
+
+    def post(self, batch):
+        """Sends a batch that is not answered."""
+        with self.lock:
+            self._put(batch, 0)
+
+    def ask(self, batch, told):
+        """Sends a batch and returns its request. `told` receives the frames of the answer, or an
+        error."""
+        with self.lock:
+            request = self._last_request + 1
+            self._put(batch, request)
+            self._last_request = request
+            self._waiting[request] = ([], told)
+            return request
+
+    def forget(self, request):
+        """Drops a request whose answer came too late."""
+        with self.lock:
+            self._waiting.pop(request, None)
+
+    def stream(self, batch):
+        """Sends a question whose answers arrive over time."""
+        with self.lock:
+            if self._credit_through == 0:
+                self._give_credit()
+            request = self._last_request + 1
+            stream = self._streams[request] = Stream(self, request)
+            try:
+                self._put(batch, request)
+            except MusterError:
+                del self._streams[request]
+                raise
+            self._last_request = request
+            return stream
+
+    def drop_stream(self, stream):
+        with self.lock:
+            self._streams.pop(stream.request, None)
+            while stream.frames:
+                stream.take()
+
+    def follow(self, name):
+        """Returns the stream of the messages with this name that the server sends without a
+        question."""
+        with self.lock:
+            return self._followed.setdefault(name, Stream(self, 0))
+
+    def check_epoch(self, epoch):
+        if epoch is not None and epoch != self.epoch:
+            raise Refused("a run began or ended before this edit was sent, so it was not sent", reason="epoch_over")
+
+    def take_outgoing(self):
+        with self.lock:
+            data, self._outgoing = self._outgoing, bytearray()
+            return bytes(data)
+
+    @property
+    def outgoing_bytes(self):
+        return len(self._outgoing)
+
+    def beat(self):
+        """Sends a heartbeat unless something was sent since the last call."""
+        with self.lock:
+            if not self.has_sent and self.error is None:
+                self._put(self.control("Heartbeat"), 0)
+            self.has_sent = False
+
+    def _give_credit(self):
+        self._credit_through = self._received + CREDIT_BYTES
+        self._put(self.control("Credit", through=self._credit_through), 0)
+
+    def consumed(self, count):
+        with self.lock:
+            self._held -= count
+            self._credit()
+
+    def _credit(self):
+        """Lets the server send more, unless the program has not taken yet what has come."""
+        if self._credit_through and self.error is None and self._held < CREDIT_BYTES // 2 \
+                and self._credit_through - self._received < CREDIT_BYTES // 2:
+            self._give_credit()
+
+    # ---- receiving
+
+    def receive(self, data):
+        """Takes bytes from the server. If they are invalid, the session has ended with
+        ProtocolError."""
+        with self.lock:
+            if self.error is not None:
+                return
+            try:
+                for frame in self._frames.take(data, self.types):
+                    self._take(frame)
+                    if self.error is not None:
+                        return
+                self._received += len(data)
+                self._credit()
+            except MusterError as error:
+                self.end(error if isinstance(error, Lost) else ProtocolError(str(error)))
+            except RecursionError:
+                self.end(ProtocolError("the server sent values that nest too deeply"))
+
+    def end(self, error):
+        """Ends the session. Everything that waits gets the error."""
+        with self.lock:
+            if self.error is not None:
+                return
+            if self._frames.is_inside and not isinstance(error, ProtocolError):
+                error = Lost(f"{error} (inside a frame)", getattr(error, "code", ""), getattr(error, "reason", ""))
+            self.error = error
+            waiting, self._waiting = self._waiting, {}
+            streams, self._streams = [*self._streams.values(), *self._followed.values()], {}
+            for _, told in waiting.values():
+                told(error)
+            for stream in streams:
+                stream.end(error)
+            self.on_outgoing()
+
+    def _take(self, frame):
+        name = frame.batch.type.name
+        frame.epoch = self.epoch
+        if frame.request == 0 and self._take_own(frame, name):
+            return
+        if name == SESSION + "Fault":
+            fault = frame.batch.message(0, self.words)
+            if fault.closes:
+                self.end(Lost(fault.text, _code(fault), fault.reason))
+                return
+        elif name == SESSION + "Ack":
+            self.saw(frame.batch.message(0, self.words).sequence)
+        elif name == SESSION + "Heartbeat":
+            beat = frame.batch.message(0, self.words)
+            if not beat.answer:
+                self._put(self.control("Heartbeat", number=beat.number, time_ns=beat.time_ns, answer=1), frame.request)
+                return
+        elif name == SESSION + "Welcome" and self.welcome is None:
+            self._welcomed(frame.batch.message(0, self.words))
+        self.saw(frame.sequence)
+        stream = self._streams.get(frame.request)
+        if stream is not None:
+            if name == SESSION + "Fault":
+                del self._streams[frame.request]
+                stream.end(self.refusal(frame))
+            else:
+                self._held += frame.bytes
+                stream.put(frame)
+            return
+        waiting = self._waiting.get(frame.request)
+        if waiting is None:
+            return  # no call waits for it any longer
+        frames, told = waiting
+        frames.append(frame)
+        if frame.is_last:
+            del self._waiting[frame.request]
+            told(self.refusal(frames[0]) if frames[0].batch.type.name == SESSION + "Fault" else frames)
+
+    def _take_own(self, frame, name):
+        """Handles what the server tells without a question."""
+        if name == "muster.InternText":
+            for i in range(frame.batch.count):
+                self.remember(frame.batch.message(i, self.words).text)
+        elif name == SESSION + "Schema":
+            self.types._learn(frame.batch.message(0, self.words).bytes)
+        elif name == SESSION + "NewEpoch":
+            self._enter(frame.batch.message(0, self.words))
+        elif name in (SESSION + "Heartbeat", SESSION + "Welcome"):
+            return False
+        elif name == SESSION + "Fault":
+            fault = frame.batch.message(0, self.words)
+            if fault.closes:
+                self.end(Lost(fault.text, _code(fault), fault.reason))
+        else:
+            stream = self._followed.get(name.rpartition(".")[2])
+            if stream is not None:  # only the newest matters
+                while stream.frames:
+                    self._held -= stream.frames.popleft().bytes
+                self._held += frame.bytes
+                stream.put(frame)
+        return True
+
+    def _welcomed(self, welcome):
+        self.welcome = welcome
+        self.epoch, self.playing, self.sequence = welcome.epoch, welcome.playing, welcome.sequence
+        # A batch of a snapshot may have any size.
+        self._frames.bytes_max = max(welcome.frame_bytes_max, 64 << 20) + 48
+
+    def _enter(self, began):
+        """Enters a new epoch before anything else is sent."""
+        self.earlier_epochs.add(self.epoch)
+        self.epoch, self.playing = began.epoch, began.playing
+        self.saw(began.sequence)
+        self.grants, self.told = [], set()  # the level may lack texts that came in a run
+        self._put(self.control("EnterEpoch", epoch=began.epoch), 0)
+        stream = self._followed.get("NewEpoch")
+        if stream is not None:
+            stream._tell()
+
+    def saw(self, sequence):
+        self.sequence = max(self.sequence, sequence)
+
+    def remember(self, text):
+        self.words[hash64(text)] = text
+
+    def refusal(self, frame):
+        """Returns the error for a Fault that answers a request."""
+        fault = frame.batch.message(0, self.words)
+        value = None
+        type_ = self.types.of_id(fault.type)
+        if type_ is not None and fault.value and fault.field and type_.is_struct:
+            try:
+                place = Place(type_, fault.field)
+                value = place.read(fault.value, self.words) if place.size == len(fault.value) else None
+            except MusterError:
+                pass  # the sentence says it, too
+        return Refused(fault.text, _code(fault), fault.reason, fault, value)
+
+
+def _code(fault):
+    return getattr(fault.code, "name", str(int(fault.code)))
+
+
+def late(seconds):
+    return Late(f"the server did not answer within {seconds:g} s")

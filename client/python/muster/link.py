@@ -1,0 +1,307 @@
+"""Connects a core with a server, and drives operations: for asyncio, and for a program that waits.
+
+Operations (session.py) are coroutines that await only Ask and Wait. `drive` and `drive_async` carry
+out what they ask for, so each operation is written once. The connection of a program that waits is
+served by one thread in the background, which also keeps idle sessions alive."""
+import asyncio
+import hashlib
+import ipaddress
+import os
+import socket
+import ssl
+import struct
+import threading
+
+from .core import Ask, Core, late
+from .errors import Lost, Mistaken, MusterError
+
+OUTGOING_BYTES_MAX = 1 << 22
+
+
+class Tls:
+    """How a connection is encrypted and the server is recognised: by a certificate authority, or by
+    its fingerprint."""
+
+    def __init__(self, cafile=None, fingerprint=None):
+        self.cafile = cafile
+        self.fingerprint = None
+        if fingerprint is not None:
+            digits = fingerprint.replace(":", "").lower()
+            if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
+                raise Mistaken("a fingerprint is the SHA-256 of the server's certificate, as 64 hexadecimal digits")
+            self.fingerprint = digits
+
+    def context(self):
+        context = ssl.create_default_context(cafile=self.cafile)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        if self.fingerprint is not None and self.cafile is None:
+            # check() compares the certificate instead.
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context
+
+    def check(self, certificate):
+        """Raises Lost if the certificate is not the one whose fingerprint was given."""
+        found = hashlib.sha256(certificate or b"").hexdigest()
+        if self.fingerprint is not None and found != self.fingerprint:
+            raise Lost(f"the server's certificate has the fingerprint {found}, and {self.fingerprint} is expected")
+
+
+def tls_for(address, cafile=None, fingerprint=None):
+    """Returns how a connection is encrypted, or None for one that stays on this machine."""
+    if address.startswith("unix:"):
+        return None
+    if not (address.startswith("tls:") or cafile or fingerprint) and _is_here(address.rsplit(":", 1)[0].strip("[]")):
+        return None
+    return Tls(cafile, fingerprint)
+
+
+def _is_here(host):
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_peer(writer, path):
+    """Returns True if the process behind a Unix socket belongs to this user or to root. Raises
+    Lost."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return False
+    _, user, _ = struct.unpack("iII", writer.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    own = os.geteuid()
+    if user not in (own, 0) and own != 0:
+        raise Lost(f"cannot connect to {path}: the process that listens there belongs to another user")
+    return user in (own, 0)
+
+
+class Link:
+    """One connection. All of its coroutines run in one event loop."""
+
+    def __init__(self, seconds_max):
+        self.core, self.seconds_max = Core(), seconds_max
+        self.loop = asyncio.get_running_loop()
+        self.pid = os.getpid()
+        self._wake = asyncio.Event()
+        self._room = asyncio.Event()
+        self._room.set()
+        self._tasks, self._writer = [], None
+        self.is_trusted = False  # whether it is known that this is the server that was meant
+
+    async def connect(self, address, tls=None):
+        """Connects to "host:port", "tls:host:port" or "unix:path". Raises Lost."""
+        options = {"ssl": tls.context()} if tls is not None else {}
+        try:
+            if address.startswith("unix:"):
+                opened = asyncio.open_unix_connection(address[len("unix:"):])
+            else:
+                host, port = (address[len("tls:"):] if address.startswith("tls:") else address).rsplit(":", 1)
+                if tls is not None:
+                    options["server_hostname"] = host.strip("[]")
+                opened = asyncio.open_connection(host.strip("[]"), int(port), **options)
+            reader, self._writer = await asyncio.wait_for(opened, self.seconds_max)
+            if tls is not None:
+                tls.check(self._writer.get_extra_info("ssl_object").getpeercert(binary_form=True))
+                self.is_trusted = True
+            elif address.startswith("unix:"):
+                self.is_trusted = _check_peer(self._writer, address)
+        except asyncio.TimeoutError:
+            raise Lost(f"cannot connect to {address}: no answer within {self.seconds_max:g} s") from None
+        except Lost:
+            self.close()
+            raise
+        except (OSError, ssl.SSLError, ValueError) as error:
+            raise Lost(f"cannot connect to {address}: {error}") from None
+        self.core.on_outgoing = self._outgoing
+        self._tasks = [self.loop.create_task(self._read(reader)), self.loop.create_task(self._write())]
+
+    def welcomed(self):
+        """Begins to send heartbeats, which keep an idle session alive."""
+        silence_s = self.core.welcome.silence_ns_max / 1e9
+        if silence_s:
+            self._tasks.append(self.loop.create_task(self._beat(max(silence_s / 3, 0.001))))
+
+    def _outgoing(self):
+        # Called by any thread.
+        if self.core.outgoing_bytes > OUTGOING_BYTES_MAX:
+            self._room.clear()
+        try:
+            if asyncio.get_running_loop() is self.loop:
+                self._wake.set()
+                return
+        except RuntimeError:
+            pass
+        try:
+            self.loop.call_soon_threadsafe(self._wake.set)
+        except RuntimeError:
+            pass  # the loop has ended, and with it the connection
+
+    async def _read(self, reader):
+        try:
+            while self.core.error is None:
+                data = await reader.read(1 << 16)
+                if not data:
+                    self.core.end(Lost("the server closed the connection"))
+                else:
+                    self.core.receive(data)
+        except (OSError, ssl.SSLError) as error:
+            self.core.end(Lost(f"the connection failed: {error}"))
+
+    async def _write(self):
+        try:
+            while True:
+                data = self.core.take_outgoing()
+                if data:
+                    self._writer.write(data)
+                    await self._writer.drain()
+                    continue
+                self._room.set()
+                if self.core.error is not None:
+                    self._writer.close()
+                    return
+                self._wake.clear()
+                if not self.core.outgoing_bytes and self.core.error is None:
+                    await self._wake.wait()
+        except (OSError, ssl.SSLError) as error:
+            self._room.set()
+            self.core.end(Lost(f"the connection failed: {error}"))
+            self._writer.close()
+
+    async def _beat(self, every_s):
+        while self.core.error is None:
+            await asyncio.sleep(every_s)
+            try:
+                self.core.beat()
+            except MusterError:
+                return
+
+    def close(self):
+        """Ends the session. Calls in progress fail with Lost."""
+        self.core.end(Lost("the session was closed"))
+        if self._writer is not None and not self._tasks:
+            self._writer.close()
+        for task in self._tasks[2:]:
+            task.cancel()
+
+    async def finish(self):
+        """Waits until everything has been sent and the connection is closed."""
+        self.close()
+        for task in self._tasks[1:2]:
+            await asyncio.wait([task], timeout=2)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._writer is not None:
+            self._writer.close()
+
+    async def perform(self, wish):
+        """Does what an operation waits for."""
+        if isinstance(wish, Ask):
+            return await self._ask(wish)
+        return await self._wait(wish)
+
+    async def _ask(self, wish):
+        if not self._room.is_set():
+            await self._room.wait()
+        self.core.check_epoch(wish.epoch)
+        if not wish.answered:
+            for batch in wish.batches:
+                self.core.post(batch)
+            return None
+        answers = [self.loop.create_future() for _ in wish.batches]
+        requests = [self.core.ask(batch, _teller(answer)) for batch, answer in zip(wish.batches, answers)]
+        try:
+            done = await asyncio.wait_for(asyncio.gather(*answers), self.seconds_max)
+        except asyncio.TimeoutError:
+            raise late(self.seconds_max) from None
+        finally:
+            for request, answer in zip(requests, answers):
+                if not answer.done() or answer.cancelled():
+                    self.core.forget(request)
+        for each in done:
+            if isinstance(each, Exception):
+                raise each
+        return done
+
+    async def _wait(self, wish):
+        woken = asyncio.Event()
+        for stream in wish.streams:
+            stream.wake = woken.set
+        try:
+            if any(stream.frames or stream.error is not None for stream in wish.streams):
+                return True
+            await asyncio.wait_for(woken.wait(), wish.seconds)
+            return True
+        except asyncio.TimeoutError:
+            return False
+        finally:
+            for stream in wish.streams:
+                stream.wake = None
+
+
+def _teller(answer):
+    def told(frames):
+        if not answer.done():
+            answer.set_result(frames)
+    return told
+
+
+# ---- driving operations
+# ---------------------------------------------------------------------------
+
+
+async def drive_async(operation, link):
+    """Carries out an operation in the event loop of its link."""
+    send, value = operation.send, None
+    while True:
+        try:
+            wish = send(value)
+        except StopIteration as done:
+            return done.value
+        try:
+            send, value = operation.send, await link.perform(wish)
+        except (MusterError, asyncio.CancelledError) as error:
+            send, value = operation.throw, error
+
+
+def drive(operation, link):
+    """Carries out an operation and waits for it. The link belongs to the background thread."""
+    if link.pid != os.getpid():
+        raise Lost("this session belongs to the process that this one was forked from; connect again")
+    send, value = operation.send, None
+    while True:
+        try:
+            wish = send(value)
+        except StopIteration as done:
+            return done.value
+        try:
+            send, value = operation.send, in_background(link.perform(wish))
+        except (MusterError, KeyboardInterrupt) as error:
+            send, value = operation.throw, error
+
+
+class _Background:
+    """The thread that serves the connections of programs that wait."""
+
+    def __init__(self):
+        self.loop = asyncio.new_event_loop()
+        self.pid = os.getpid()
+        threading.Thread(target=self.loop.run_forever, name="muster", daemon=True).start()
+
+
+_background = None
+_background_lock = threading.Lock()
+
+
+def in_background(coroutine):
+    """Runs a coroutine in the background thread and waits for its result."""
+    global _background
+    with _background_lock:
+        if _background is None or _background.pid != os.getpid():
+            _background = _Background()  # a forked process does not have its parent's threads
+        background = _background
+    running = asyncio.run_coroutine_threadsafe(coroutine, background.loop)
+    try:
+        return running.result()
+    except BaseException:
+        running.cancel()
+        raise

@@ -1,0 +1,54 @@
+"""Tools for time: the clock, and runs, in which an agent can propose edits."""
+from ..errors import Mistaken
+from .answers import offset_of, page, text_of
+from .tool import COUNT, CURSOR, YES_NO, tool
+
+
+@tool("control", set={"type": "string", "enum": ["pause", "resume", "step"]}, ticks=COUNT,
+      speed={"type": "number", "description": "With resume: from 0.01 to 100"})
+def clock(agent, set=None, ticks=None, speed=None):
+    """Pauses or resumes the world's clock, or makes some ticks of a paused clock. Without `set`,
+    only shows it."""
+    world = agent.world
+    if ticks is not None and set != "step" or speed is not None and set != "resume":
+        raise Mistaken("ticks is for set step, and speed for set resume")
+    if set == "step":
+        state = world.step(ticks or 1)
+    elif set == "resume":
+        state = world.resume(speed or 0)
+    else:
+        state = world.pause() if set == "pause" else world.clock()
+    return text_of({"sequence": state.sequence, **agent.clock_text(state)})
+
+
+@tool("control")
+def play(agent):
+    """Begins a run: play on a copy of the level, which stop ends. To propose edits, make them in a
+    run: people see them as a list, and those that are kept become one step of the level."""
+    agent.world.play()
+    return text_of({"sequence": agent.world.sequence, "playing": True,
+                    "hint": "The clock runs. Edits are of the run until run_edits keeps them. stop ends the run."})
+
+
+@tool("control")
+def stop(agent):
+    """Ends the run. The world is the level again, with the edits that were kept."""
+    state = agent.world.stop()
+    return text_of({"sequence": agent.world.sequence, "playing": False, "kept": state.kept,
+                    "not_kept": [each[:300] for each in state.not_kept[:20]]})
+
+
+@tool("edit", keep={"type": "array", "items": COUNT, "description": "Numbers of steps to keep"}, keep_all=YES_NO, cursor=CURSOR)
+def run_edits(agent, keep=None, keep_all=False, cursor=None):
+    """Lists the edits of the run, or of the last one, the newest first. With keep or keep_all,
+    keeps some: they are applied to the level, as one step, when the run ends, or at once if it has
+    ended."""
+    world, offset, head = agent.world, offset_of(cursor), {}
+    if keep or keep_all:
+        kept = world.keep(*(keep or ()), all=keep_all)
+        head["kept"] = "when the run ends" if kept.marked else kept.messages
+        if kept.skipped:
+            head["skipped"] = [each[:300] for each in kept.skipped[:20]]
+    found = world.run_edits()
+    rows = ({"step": each.step, "user": each.user, "what": each.what, "kept": each.is_marked} for each in found[offset:])
+    return page({"sequence": world.sequence, **head}, "edits", rows, len(found), offset)

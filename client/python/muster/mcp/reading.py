@@ -1,0 +1,180 @@
+"""Tools that read the world."""
+from ..errors import Mistaken
+from ..ids import hash64
+from ..schema import ARRAY, VECTOR
+from ..values import codec_of
+from .answers import offset_of, page, plain, text_of
+from .tool import COUNT, CURSOR, TEXT, TEXTS, tool
+
+ENTITY = {"type": "string", "description": "An id (12:1), a path (/town/tower), or a name that only one entity has"}
+
+
+@tool()
+def info(agent):
+    """Describes the world: what it contains, its clock, whether a run is on, who is connected, and
+    your rights."""
+    world = agent.world
+    about, clock, sessions = world.info(), world.clock(), world.ask("ListSessions")
+    people = [f"{name or '(no name)'} ({kind})" for name, kind in zip(sessions.names, sessions.kinds)]
+    roots = world.ask("ListChildren", limit=20)
+    answer = {"sequence": world.sequence, "world": world.welcome.world, "entities": about.entities,
+              "roots": roots.names, "root_count": roots.total, "role": world.role, "playing": world.playing,
+              "clock": agent.clock_text(clock), "connected": people[:50], "connected_count": len(people),
+              "hint": "describe_type lists the types; find and show look at entities."}
+    return text_of(answer)
+
+
+@tool(name={"type": "string", "description": "Part of the name; case is ignored"},
+      having={**TEXTS, "description": "Components that an entity must have"},
+      under={**ENTITY, "description": "Only this entity and those below it"},
+      children_of={**ENTITY, "description": "Only the direct children of this entity, in order; / for the roots"},
+      show={**TEXTS, "description": "Components or fields to include: Health, Transform.position.x"}, cursor=CURSOR)
+def find(agent, name="", having=(), under=None, children_of=None, show=(), cursor=None):
+    """Finds entities by name, by components and by place. Each row has the entity's id and path."""
+    world, offset = agent.world, offset_of(cursor)
+    having = [world.types.find(each) for each in having]
+    if children_of is not None:
+        if under is not None:
+            raise Mistaken("give either under or children_of")
+        found = [(each.entity, each.name) for each in world.children(children_of)
+                 if name.lower() in each.name.lower() and all(type_.name in each.components for type_ in having)]
+        key = "name"
+    else:
+        found, key = world.find(name, having, under), "path"
+    places = [agent.place(each) for each in show]
+
+    def rows():
+        for entity, text in found[offset:]:
+            row = {"entity": str(entity), key: text}
+            if places:
+                shown = world.show(entity)
+                row.update((said, agent.read(shown, place)) for said, place in zip(show, places) if place[0] in shown)
+            yield row
+    hint = "" if found else "Nothing matches. describe_type lists the components that exist."
+    return page({"sequence": world.sequence}, "entities", rows(), len(found), offset, hint)
+
+
+@tool(required=["entities"], entities={**TEXTS, "description": "Ids, paths, or names that only one entity has"},
+      components={**TEXTS, "description": "Only these components"}, cursor=CURSOR)
+def show(agent, entities, components=None, cursor=None):
+    """Shows entities with the values of their components."""
+    world, offset = agent.world, offset_of(cursor)
+    types = None if components is None else {world.types.component(each).name for each in components}
+
+    def rows():
+        for each in entities[offset:]:
+            shown = world.show(each)
+            values = {name: plain(value) for name, value in shown.components.items()
+                      if name not in ("muster.Name", "muster.ChildOf") and (types is None or name in types)}
+            yield {"entity": str(shown.entity), "path": shown.path, "children": shown.child_count, "components": values}
+    return page({"sequence": world.sequence}, "entities", rows(), len(entities), offset)
+
+
+@tool(names={**TEXTS, "description": "Components or messages to describe; without it, all are listed"},
+      having={"type": "string", "description": "List only types with this text in their name"}, cursor=CURSOR)
+def describe_type(agent, names=None, having="", cursor=None):
+    """Lists the types of components and messages, or describes some: fields, units, ranges,
+    defaults and enums."""
+    world, offset = agent.world, offset_of(cursor)
+    if names is None:
+        messages = {name: cls for name, cls in world.types.messages.items() if not name.startswith("muster.")}
+        listed = [(name, cls._type) for name, cls in {**world.types.components, **messages}.items()
+                  if having.lower() in name.lower()]
+        rows = ({"type": name, "is": _kind(type_), "doc": type_.doc[:120]} for name, type_ in listed[offset:])
+        return page({"sequence": world.sequence}, "types", rows, len(listed), offset, "Give names to see the fields.")
+    found = [world.types.find(each) for each in names]
+    return page({"sequence": world.sequence}, "types", (_described(each) for each in found[offset:]), len(found), offset)
+
+
+def _kind(type_):
+    return "component" if type_.is_component else "message" if type_.is_message else "struct"
+
+
+def _described(type_, depth=0):
+    row = {"type": type_.name, "is": _kind(type_)}
+    if type_.is_component or type_.is_message:
+        row["right"] = type_.right
+    if type_.doc and not depth:
+        row["doc"] = type_.doc
+    row["fields"] = [_field(each, depth) for each in type_.fields if each.name != "reserved"]
+    return row
+
+
+def _field(field, depth):
+    row = {"name": field.name, "type": field.kind}
+    row.update((name, field.attributes[name]) for name in ("default", "range", "unit") if name in field.attributes)
+    if field.required:
+        row["required"] = True
+    if field.doc:
+        row["doc"] = field.doc
+    if field.enum is not None:
+        row["values"] = list(field.enum.values)
+    elif field.of is not None and not field.is_entity and depth < 3:
+        row["of"] = [_field(each, depth + 1) for each in field.of.fields]
+    if field.base in (ARRAY, VECTOR) and field.length:
+        row["length"] = field.length
+    return row
+
+
+@tool(sequence={"type": "integer", "minimum": 0, "description": "The sequence of an answer before"}, cursor=CURSOR)
+def changes_since(agent, sequence=None, cursor=None):
+    """Says what has changed in the world after a sequence, by whomever. The first call begins to
+    watch the world, and returns the sequence to give the next time."""
+    offset, is_new = offset_of(cursor), agent.watch is None
+    watch = agent.watched()
+    watch.catch_up(60)
+    head = {"sequence": watch.sequence}
+    if is_new or sequence is None:
+        hint = "The world is watched from this sequence on. Give it with the next call."
+        return page(head, "changes", (), 0, 0, hint)
+    since = watch.changes_since(sequence)
+    changed = [*since.entities.items(), *((entity, None) for entity in since.gone)]
+
+    def rows():
+        for entity, names in changed[offset:]:
+            if names is None:
+                yield {"entity": str(entity), "gone": True}
+            else:
+                yield {"entity": str(entity), "path": watch[entity].path, "changed": names}
+    hint = "" if since.complete else "Changes before the watch began, or that are too old, are not included."
+    return page(head, "changes", rows(), len(changed), offset, hint)
+
+
+@tool(limit=COUNT)
+def history(agent, limit=20):
+    """Lists your steps: those to redo, the next one last, then those to undo, the next one
+    first."""
+    world = agent.world
+    steps = world.history(limit)
+    rows = [{"step": each.label or each.what, "parts": each.parts, "sequence": each.sequence,
+             "to": "redo" if each.is_redo else "undo"} for each in steps]
+    return page({"sequence": world.sequence}, "steps", rows, len(rows))
+
+
+@tool(name={**TEXT, "description": "The template to show; without it, all are listed"}, cursor=CURSOR)
+def templates(agent, name=None, cursor=None):
+    """Lists the templates, or the entities that one creates. An edit with op spawn creates its
+    tree."""
+    world, offset = agent.world, offset_of(cursor)
+    if name is None:
+        found = list(world.templates().items())
+        rows = ({"template": each, "entities": nodes} for each, nodes in found[offset:])
+        return page({"sequence": world.sequence}, "templates", rows, len(found), offset)
+    template = world.ask("GetTemplate", name=name)
+    words = {**world.core.words, **{hash64(each): each for each in template.texts}}
+    rows = (_node(world.types, node, words) for node in template.nodes[offset:])
+    return page({"sequence": world.sequence}, "nodes", rows, len(template.nodes), offset)
+
+
+def _node(types, node, words):
+    """Returns a row of a template, with the values of its components and of the messages that it is
+    sent."""
+    row = {"name": node.name, "parent": node.parent}
+    for name, values in (("components", node.components), ("messages", node.messages)):
+        for each in values:
+            type_ = types.of_id(each.type)
+            if type_ is None:
+                continue
+            value = codec_of(type_).read(each.value, 0, words) if type_.is_struct else codec_of(type_).read(each.value, words)
+            row.setdefault(name, {})[type_.name] = plain(value)
+    return row
