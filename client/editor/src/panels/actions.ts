@@ -17,6 +17,7 @@ import {
   select_when_there,
 } from './copying.js';
 import { hang } from './hang.js';
+import { tree_commands } from './tree_keys.js';
 import type { Ui } from './ui.js';
 
 /** Counts the descendants of entities, up to a limit. */
@@ -148,6 +149,22 @@ export function page_commands(model: Model, ui: Ui): Command[] {
   };
   return [
     {
+      id: 'page.palette',
+      title: 'All commands…',
+      icon: 'search',
+      keys: ['$mod+k'],
+      is_everywhere: true,
+      group: 'all',
+      run: () => (ui.dialog.value = 'palette'),
+    },
+    {
+      id: 'page.keys',
+      title: 'Keyboard map',
+      keys: ['F1'],
+      is_everywhere: true,
+      run: () => (ui.dialog.value = 'keys'),
+    },
+    {
       id: 'edit.undo',
       title: 'Undo',
       icon: 'undo',
@@ -241,6 +258,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
         model.selection.entities.value.some((entity) => !is_nil(model.world.get(entity)?.parent ?? nil)),
       run: () => void hang(model, chosen(model), nil),
     },
+    ...tree_commands(model),
     {
       id: 'entity.send',
       title: 'Send a message…',
@@ -279,6 +297,30 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       run: () => model.run.toggle(),
     },
     {
+      id: 'run.keep',
+      title: 'Apply to level',
+      icon: 'keep',
+      group: 'level',
+      enabled: () => has_selection() && model.run.playing.value,
+      hint: () => (model.run.playing.value ? 'nothing is selected' : 'no run is on: edits change the level at once'),
+      is_listed: () => model.run.playing.value,
+      run: () =>
+        model.kept.keep_places(
+          model.selection.entities.peek().map((entity) => ({ entity, component: 0, path: '' })),
+        ),
+    },
+    {
+      id: 'run.edits',
+      title: 'Edits of the run',
+      icon: 'keep',
+      run: () => (ui.tab.value = 'run'),
+    },
+    {
+      id: 'edit.history',
+      title: 'History',
+      run: () => (ui.tab.value = 'history'),
+    },
+    {
       id: 'clock.toggle',
       title: 'Pause or resume',
       icon: 'pause',
@@ -302,6 +344,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       title: 'Save',
       icon: 'save',
       keys: ['$mod+s'],
+      is_everywhere: true,
       enabled: () => model.may_control.value && !model.clock.is_saving.value,
       hint: () =>
         model.client.value === null
@@ -312,8 +355,8 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       run: () => void save(model),
     },
     {
-      id: 'find',
-      title: 'Search',
+      id: 'find.tree',
+      title: 'Search entities',
       icon: 'search',
       keys: ['/'],
       run: () => document.querySelector<HTMLInputElement>('#tree-search')?.focus(),
@@ -322,10 +365,13 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       id: 'select.none',
       title: 'Deselect all',
       keys: ['Escape'],
-      enabled: () => model.selection.entities.value.length > 0 || ui.cut.value !== null,
-      // The first Escape removes the messages of refused fields, or cancels a cut.
+      enabled: () =>
+        model.selection.entities.value.length > 0 || ui.cut.value !== null || model.picking.value !== null,
+      // The first Escape ends a choice of an entity, removes the messages of refused fields, or
+      // cancels a cut.
       run: () => {
-        if (model.edits.refusals.peek().size > 0) model.edits.forget_refusal();
+        if (model.picking.peek()) model.picking.value = null;
+        else if (model.edits.refusals.peek().size > 0) model.edits.forget_refusal();
         else if (ui.cut.peek()) ui.cut.value = null;
         else model.selection.clear();
       },

@@ -14,6 +14,8 @@ import { create_thing, new_things, parent_for_new, spawn_template, world_file } 
 import { Chooser } from './chooser.js';
 import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
+import { FieldMenu } from './field_menu.js';
+import { KeyboardMap, Palette } from './palette.js';
 
 /** A band across the top, shown while there is no connection or some edits may have been lost. */
 export function LinkBand(): JSX.Element | null {
@@ -186,7 +188,7 @@ export function NoticeList(): JSX.Element {
   );
 }
 
-const menu_order = ['make', 'entity', 'view', 'message', 'delete'];
+const menu_order = ['make', 'entity', 'level', 'arrange', 'message', 'delete', 'all'];
 
 /** Menus and pickers opened by commands. */
 export function Overlays(): JSX.Element {
@@ -195,6 +197,9 @@ export function Overlays(): JSX.Element {
   return (
     <>
       {model.commands.menu.value && <SelectionMenu at={model.commands.menu.value} />}
+      {ui.dialog.value === 'palette' && <Palette />}
+      {ui.dialog.value === 'keys' && <KeyboardMap />}
+      {ui.field_menu.value && <FieldMenu of={ui.field_menu.value} />}
       {ui.create_at.value && <CreateMenu />}
       {ui.spawn_at.value && <SpawnChooser />}
       {pick && (
@@ -228,7 +233,7 @@ function SelectionMenu({ at }: { at: Anchor }): JSX.Element {
   const commands = [...model.commands.all.value.values()];
   const groups = menu_order.map((group) =>
     commands
-      .filter((command) => command.group === group)
+      .filter((command) => command.group === group && command.is_listed?.() !== false)
       .map((command): MenuItem => ({
         title: command.title,
         icon: command.icon,

@@ -63,7 +63,8 @@ export function find(model: Model, query: string): { lines: TreeLine[]; total: n
   let total = 0;
   const add = (entity: Entity, name: string): void => {
     if (++total > found_max) return;
-    lines.push({ entity, depth: 0, name, children: 0, is_open: false, path: model.shown_place(entity) });
+    const path = model.shown_place(entity);
+    lines.push({ entity, depth: 0, name, children: 0, is_open: false, place: total, siblings: 0, path });
   };
   if (id) {
     const record = model.world.get({ index: Number(id[1]), generation: Number(id[2]) });

@@ -24,6 +24,9 @@ export interface TreeLine {
   name: string;
   children: number;
   is_open: boolean;
+  /** Its place among its siblings, beginning with 1, and their number; 0 if unknown. */
+  place: number;
+  siblings: number;
   /** Set for search results. */
   path?: string;
 }
@@ -33,11 +36,12 @@ export function open_lines(model: Model): TreeLine[] {
   const { order } = model;
   const lines: TreeLine[] = [];
   const add = (of: Entity, depth: number): void => {
-    for (const { entity, name, child_count } of order.rows(of)) {
+    const rows = order.rows(of);
+    rows.forEach(({ entity, name, child_count }, i) => {
       const is_open = child_count > 0 && order.is_open(entity);
-      lines.push({ entity, depth, name, children: child_count, is_open });
+      lines.push({ entity, depth, name, children: child_count, is_open, place: i + 1, siblings: rows.length });
       if (is_open) add(entity, depth + 1);
-    }
+    });
   };
   add(nil, 0);
   return lines;
@@ -131,6 +135,7 @@ export function TreePanel(): JSX.Element {
 
   const choose = (at: number, event: { shiftKey: boolean; ctrlKey: boolean; metaKey: boolean }): void => {
     const { entity } = rows[at];
+    if (model.picking.peek()) return model.pick(entity);
     if (event.shiftKey && cursor.peek()) {
       const from = rows.findIndex((row) => same_entity(row.entity, cursor.peek()!));
       const [low, high] = from < 0 ? [at, at] : [Math.min(from, at), Math.max(from, at)];
@@ -159,6 +164,8 @@ export function TreePanel(): JSX.Element {
       show_row(list.current, bounded);
     };
     const page = Math.max(1, Math.floor(height.peek() / row_height) - 1);
+    // Other combinations are those of commands.
+    if (event.altKey || ((event.ctrlKey || event.metaKey) && event.key !== 'a')) return;
     switch (event.key) {
       case 'ArrowDown':
         go(at + 1);
@@ -270,13 +277,13 @@ export function TreePanel(): JSX.Element {
                   list: list.current!,
                   of: row.entity,
                   drop,
-                  done: (place) => {
+                  done: (place, keeps_local) => {
                     const moved = topmost(
                       model.world,
                       model.selection.has(row.entity) ? model.selection.entities.peek() : [row.entity],
                     );
                     if (!is_nil(place.parent)) model.order.open(place.parent);
-                    void hang(model, moved, place.parent, place.before);
+                    void hang(model, moved, place.parent, place.before, keeps_local);
                   },
                 });
               }}
@@ -385,6 +392,8 @@ function Row(props: {
       class={classes.join(' ')}
       role="treeitem"
       aria-level={row.depth + 1}
+      aria-posinset={row.place || undefined}
+      aria-setsize={row.siblings || undefined}
       aria-selected={props.is_selected}
       aria-expanded={row.children > 0 ? row.is_open : undefined}
       aria-label={row.name || `#${id_text(entity)}`}

@@ -18,6 +18,18 @@ import type { Stage } from './stage.js';
 import { align_view } from './view_commands.js';
 import type { Entity, SelectHow, TransformEdit, TransformPut } from './world.js';
 
+/**
+ * The point about which several entities are turned and scaled: the mean of their origins, the
+ * origin of the last selected one, the middle of the box around them, or each one's own origin.
+ */
+export type Pivot = 'origins' | 'active' | 'middle' | 'each';
+export const pivots: readonly [Pivot, string][] = [
+  ['origins', 'Origins'],
+  ['middle', 'Middle'],
+  ['active', 'Active'],
+  ['each', 'Each'],
+];
+
 type Doing =
   | { what: 'nothing' }
   | { what: 'press'; from: Point; how: SelectHow }
@@ -43,6 +55,7 @@ export class Hands {
   private chosen: Tool = 'move';
   private local = false;
   private snap = false;
+  private chosen_pivot: Pivot = 'origins';
   private doing: Doing = { what: 'nothing' };
   private pointer: Point | null = null;
   private last: Point = { x: 0, y: 0 };
@@ -105,6 +118,14 @@ export class Hands {
   }
   set is_local(on: boolean) {
     this.local = on;
+    this.stage.tools_changed();
+  }
+  get pivot(): Pivot {
+    return this.chosen_pivot;
+  }
+  set pivot(pivot: Pivot) {
+    this.cancel();
+    this.chosen_pivot = pivot;
     this.stage.tools_changed();
   }
   get snaps(): boolean {
@@ -191,12 +212,14 @@ export class Hands {
   /** Returns the entity whose body or mark is under a point. */
   entity_at(point: Point): Entity | null {
     const { contents, sight } = this.stage;
-    const hit = pick(sight.ray(point), contents.bodies.pools, sight.camera.near);
+    const skips = (slot: number): boolean => contents.is_locked(slot);
+    const hit = pick(sight.ray(point), contents.bodies.pools, sight.camera.near, skips);
     const { markers } = contents;
     let best: { slot: number; distance: number } | null = null;
     const at = new Vector3();
     for (let row = 0; row < markers.count; ++row) {
       const slot = markers.slots[row];
+      if (skips(slot)) continue;
       const seen = sight.project(contents.place_of(slot, at));
       if (seen.depth <= sight.camera.near) continue;
       if (markers.kinds[row] === 0 && sight.metres_per_pixel(at) * place_px_min > 1) continue;
@@ -224,14 +247,14 @@ export class Hands {
       for (let row = 0; row < count; ++row)
         if (is_in(spheres[row * 4], spheres[row * 4 + 1], spheres[row * 4 + 2])) {
           const record = contents.records[slots[row]];
-          if (record) found.push(record.entity);
+          if (record && !contents.is_locked(slots[row])) found.push(record.entity);
         }
     const { markers } = contents;
     const at = new Vector3();
     for (let row = 0; row < markers.count; ++row) {
       const { x, y, z } = contents.place_of(markers.slots[row], at);
       const record = contents.records[markers.slots[row]];
-      if (record && is_in(x, y, z)) (markers.kinds[row] === 0 ? groups : found).push(record.entity);
+      if (record && is_in(x, y, z) && !contents.is_locked(markers.slots[row])) (markers.kinds[row] === 0 ? groups : found).push(record.entity);
     }
     return found.length > 0 ? found : groups;
   }
@@ -410,12 +433,12 @@ export class Hands {
    * Returns the selected entities that can be moved: those with a Transform and without a selected
    * ancestor that moves them.
    */
-  private movable(): { entity: Entity; slot: number }[] {
+  movable(): { entity: Entity; slot: number }[] {
     const { contents, world } = this.stage;
     const chosen = new Map<number, Entity>();
     for (const entity of world.selection()) {
       const slot = contents.slot(entity);
-      if (slot !== undefined) chosen.set(slot, entity);
+      if (slot !== undefined && !contents.is_locked(slot)) chosen.set(slot, entity);
     }
     const found: { entity: Entity; slot: number }[] = [];
     for (const [slot, entity] of chosen) {
@@ -441,8 +464,13 @@ export class Hands {
     if (things.length === 0) return null;
     const { contents } = this.stage;
     const origin = new Vector3();
-    for (const { slot } of things) origin.add(contents.place_of(slot, new Vector3()));
-    origin.divideScalar(things.length);
+    const box = this.chosen_pivot === 'middle' ? contents.box(things.map(({ entity }) => entity)) : null;
+    if (box) box.getCenter(origin);
+    else if (this.chosen_pivot === 'active') contents.place_of(things[things.length - 1].slot, origin);
+    else {
+      for (const { slot } of things) origin.add(contents.place_of(slot, new Vector3()));
+      origin.divideScalar(things.length);
+    }
     const axes: [Vector3, Vector3, Vector3] = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
     if (this.local || this.chosen === 'scale') {
       const turn = new Quaternion();
@@ -484,6 +512,7 @@ export class Hands {
   private drag_to(doing: Extract<Doing, { what: 'drag' }>, point: Point, ctrl: boolean): void {
     const { stage } = this;
     const { drag, edit, things } = doing;
+    const is_each = this.chosen_pivot === 'each' && drag.tool !== 'move';
     if (edit.is_over) return this.give_up();
     const dragged = drag.to(point, this.snap !== ctrl ? this.steps : null);
     if (dragged.text.length === 0) return;
@@ -491,11 +520,13 @@ export class Hands {
     const puts: TransformPut[] = [];
     for (const { entity, held } of things) {
       if (stage.contents.slot(entity) === undefined) continue;
-      const value = applied(held, dragged, drag.frame, things.length === 1);
+      const value = applied(held, dragged, drag.frame, things.length === 1 || is_each);
       if (!value) continue;
       const put: TransformPut = { entity };
       const { before } = held;
-      if (drag.tool === 'move' || things.length > 1) put.position = value.position;
+      // A single entity turns about its own origin, unless the pivot is elsewhere.
+      const stays = is_each || (things.length === 1 && this.chosen_pivot !== 'middle');
+      if (drag.tool === 'move' || !stays) put.position = value.position;
       else value.position = before.position;
       if (drag.tool === 'rotate') put.rotation = value.rotation;
       else value.rotation = before.rotation;
