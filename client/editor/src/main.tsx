@@ -11,7 +11,9 @@ import { page_commands } from './panels/actions.js';
 import { App } from './panels/app.js';
 import { PageContext } from './panels/context.js';
 import { paste_entities, pasted_text } from './panels/copying.js';
+import { follow_address } from './panels/deep_link.js';
 import { Ui } from './panels/ui.js';
+import { place_commands } from './panels/view_list.js';
 import './theme/tokens.css';
 import './theme/page.css';
 import './theme/bands.css';
@@ -21,7 +23,7 @@ import './theme/fields.css';
 
 const model = new Model();
 const ui = new Ui();
-model.commands.register([...page_commands(model, ui), ...structure_commands(model, ui)]);
+model.commands.register([...page_commands(model, ui), ...structure_commands(model, ui), ...place_commands(model, ui)]);
 model.run.ended = () =>
   void model.kept.read().then(() => {
     if (model.kept.list.peek().length > 0) ui.tab.value = 'run';
@@ -134,3 +136,4 @@ render(
   document.getElementById('page')!,
 );
 model.start();
+follow_address(model);

@@ -3,12 +3,18 @@
 import { Box3, Matrix4, Vector3 } from 'three';
 import type { TransformValue } from '../view/contents.js';
 import { is_flat_space } from '../view/kept_place.js';
+import { view_of, view_text } from '../view/camera_rig.js';
 import { pick } from '../view/pick.js';
+import type { Dragged } from '../view/gizmo_drag.js';
 import { meet_plane } from '../view/sight.js';
+import type { Point } from '../view/sight.js';
 import type { Stage } from '../view/stage.js';
 import type { Entity, Placer, TransformEdit, Vec3, ViewCommand } from '../view/world.js';
 import { aligned, beside, distributed, points_above } from './places.js';
 import type { Side } from './places.js';
+
+/** Returns true if the user wants no animations. */
+const calm = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 interface Thing {
   entity: Entity;
@@ -86,7 +92,46 @@ export class Arranger implements Placer {
     return { x, y, z };
   }
 
+  // --- views
+
+  view(): string {
+    return view_text(this.stage.rig.view);
+  }
+  go(text: string): void {
+    const view = view_of(text);
+    if (!view) return;
+    this.stage.rig.go(view, calm() ? 0 : 250, performance.now());
+    this.stage.was_placed();
+  }
+
   // --- movements
+
+  /** Returns the middle of the underside of the box around things. */
+  underside(things: readonly { entity: Entity }[]): Vector3 {
+    const box = this.stage.contents.box(things.map(({ entity }) => entity)) ?? new Box3();
+    const middle = box.isEmpty() ? new Vector3() : box.getCenter(new Vector3());
+    return middle.setY(box.isEmpty() ? 0 : box.min.y);
+  }
+  /** Changes a drag so that things stand on the surface under the pointer. */
+  put_on_surface(
+    { things, base }: { things: readonly { entity: Entity }[]; base: Vector3 },
+    point: Point,
+    dragged: Dragged,
+  ): void {
+    const { contents, sight, rig } = this.stage;
+    const own = contents.slots_below(things.map(({ entity }) => entity), 20_000);
+    const ray = sight.ray(point);
+    const hit = pick(ray, contents.bodies.pools, sight.camera.near, (slot) => own.has(slot));
+    const at = hit
+      ? ray.origin.clone().addScaledVector(ray.direction, hit.distance)
+      : meet_plane(ray, new Vector3(), up);
+    if (!at || at.distanceTo(ray.origin) > rig.view.distance * far_factor) return;
+    dragged.move.copy(at).sub(base);
+    dragged.text = axes.map((axis, i) => ({
+      axis: axis.toLowerCase() as 'x' | 'y' | 'z',
+      value: String(Math.round(at.getComponent(i) * 100) / 100),
+    }));
+  }
 
   /** Returns the height of the highest surface below the top of a box, or null if there is none. */
   private ground_below(box: Box3, skips: (slot: number) => boolean): number | null {

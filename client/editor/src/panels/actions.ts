@@ -50,7 +50,13 @@ export interface NewThing {
   name: string;
   /** Full names of the components, and values other than the defaults. */
   components: Record<string, (model: Model) => StructValue>;
+  /** Extent along each axis, in meters. */
+  size?: number;
+  /** Height above the surface on which it is put, in meters. */
+  lift?: number;
 }
+
+const transform = 'scene.Transform';
 
 const shapes = ['box', 'sphere', 'cylinder', 'capsule', 'cone'];
 
@@ -63,7 +69,6 @@ export function new_things(model: Model): NewThing[] {
       ...change,
     });
   const things: NewThing[] = [{ id: 'empty', title: 'Empty', icon: 'circle', name: 'entity', components: {} }];
-  const transform = 'scene.Transform';
   if (!model.knows(transform)) return things;
   things[0].components = { [transform]: plain(transform) };
   if (model.knows('scene.Shape'))
@@ -74,7 +79,7 @@ export function new_things(model: Model): NewThing[] {
       };
       if (model.knows('scene.Color'))
         components['scene.Color'] = plain('scene.Color', { value: { r: 0.6, g: 0.6, b: 0.6, a: 1 } });
-      things.push({ id: shape, title: shape[0].toUpperCase() + shape.slice(1), icon: shape, name: shape, components });
+      things.push({ id: shape, title: shape[0].toUpperCase() + shape.slice(1), icon: shape, name: shape, components, size: 1 });
     });
   for (const [name, title, icon] of [
     ['scene.Light', 'Light', 'light'],
@@ -87,6 +92,7 @@ export function new_things(model: Model): NewThing[] {
         icon,
         name: title.toLowerCase(),
         components: { [transform]: plain(transform), [name]: plain(name) },
+        lift: 2,
       });
   return things;
 }
@@ -95,6 +101,9 @@ export async function create_thing(model: Model, thing: NewThing, parent: Entity
   const entity = placeholder();
   const selected = model.selection.entities.peek();
   const components = Object.fromEntries(Object.entries(thing.components).map(([name, make]) => [name, make(model)]));
+  const { size = 0, lift = 0 } = thing;
+  const position = model.placer.peek()?.land(parent, { x: size, y: size, z: size }, lift);
+  if (position && components[transform]) components[transform] = { ...components[transform], position: { ...position } };
   const now = await model.edits.create(
     `Create ${thing.name}`,
     [{ entity, parent, name: thing.name, components }],
@@ -109,10 +118,18 @@ export async function spawn_template(model: Model, template: string, parent: Ent
   if (root) select_when_there(model, [root], selected);
 }
 
-/** Returns the parent for new entities: the active entity, or nil without one. */
+/**
+ * Returns the parent for new entities: the active entity, its parent if it is a thing in the
+ * picture, or nil without a selection.
+ */
 export function parent_for_new(model: Model): Entity {
-  return model.selection.active ?? nil;
+  const { active } = model.selection;
+  if (!active) return nil;
+  const components = model.world.get(active)?.components ?? {};
+  const is_thing = drawn.some((name) => components[name] !== undefined || model.world.component(active, { name }));
+  return is_thing ? (model.world.get(active)?.parent ?? nil) : active;
 }
+const drawn = ['Shape', 'MeshReference', 'Light', 'Camera'].map((name) => `scene.${name}`);
 
 export async function save(model: Model): Promise<void> {
   try {

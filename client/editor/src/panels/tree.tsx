@@ -386,6 +386,7 @@ function Row(props: {
   if (props.is_active) classes.push('is-active');
   if (ui.cut.value?.entities.some((each) => same_entity(each, entity))) classes.push('is-cut');
   if (hovered && same_entity(hovered, entity)) classes.push('is-hovered');
+  if (model.seen.is_hidden(entity)) classes.push('is-unseen');
   return (
     <div
       id={row_id(entity)}
@@ -399,7 +400,7 @@ function Row(props: {
       aria-label={row.name || `#${id_text(entity)}`}
       style={{ top: `${at * row_height}px`, paddingLeft: `${4 + row.depth * 14}px` }}
       onPointerDown={(event) => {
-        if (is_renamed || (event.target as Element).closest('.twist')) return;
+        if (is_renamed || (event.target as Element).closest('.twist, .seen-hands')) return;
         props.press(event);
       }}
       onClick={(event) => {
@@ -430,7 +431,36 @@ function Row(props: {
       )}
       {row.path !== undefined && <span class="tree-path">{row.path}</span>}
       {row.children > 0 && !is_renamed && <span class="tree-count" data-count={counted(row.children)} />}
+      {!is_renamed && model.knows('scene.Transform') && <SeenHands entity={entity} />}
     </div>
+  );
+}
+
+/** Hides and locks an entity by the pointer; the keys are H and L. */
+function SeenHands({ entity }: { entity: Entity }): JSX.Element {
+  const { seen } = usePage().model;
+  const [is_hidden, is_locked] = [seen.hides(entity), seen.locks(entity)];
+  const press = (event: MouseEvent, act: () => void): void => {
+    event.stopPropagation();
+    act();
+  };
+  return (
+    <span class="seen-hands" aria-hidden="true">
+      <span
+        class={`seen-hand ${is_locked ? 'is-on' : ''}`}
+        title={is_locked ? 'Unlock in the viewport' : 'Lock: the viewport does not select it'}
+        onClick={(event) => press(event, () => seen.lock([entity], !is_locked))}
+      >
+        <Icon name="lock" size={14} />
+      </span>
+      <span
+        class={`seen-hand ${is_hidden ? 'is-on' : ''}`}
+        title={is_hidden ? 'Show in the viewport' : 'Hide in the viewport'}
+        onClick={(event) => press(event, () => seen.hide([entity], !is_hidden))}
+      >
+        <Icon name={is_hidden ? 'eye-off' : 'eye'} size={14} />
+      </span>
+    </span>
   );
 }
 

@@ -98,6 +98,14 @@ export class Ui {
     this.open = nodes.slice(-open_kept_max).map(id_text);
     this.keep();
   }
+  keep_views(views: readonly KeptView[]): void {
+    this.views.value = views;
+    this.keep();
+  }
+  keep_searches(searches: readonly string[]): void {
+    this.searches.value = searches;
+    this.keep();
+  }
   toggle_component(name: string): void {
     const closed = new Set(this.closed.peek());
     if (!closed.delete(name)) closed.add(name);

@@ -8,11 +8,9 @@ import type { GizmoFrame, GizmoPart, Handle, Tool } from './gizmo.js';
 import { applied, GizmoDrag } from './gizmo_drag.js';
 import type { Dragged, Held, Steps } from './gizmo_drag.js';
 import { is_flat_space } from './kept_place.js';
-import { marker_kinds, marker_size, place_px_min } from './markers.js';
 import type { OverlayState } from './overlay.js';
-import { pick, within } from './pick.js';
+import { entities_in, entity_at, zoom_target } from './finder.js';
 import type { Rect } from './pick.js';
-import { meet_plane } from './sight.js';
 import type { Point } from './sight.js';
 import type { Stage } from './stage.js';
 import { align_view } from './view_commands.js';
@@ -41,6 +39,8 @@ type Doing =
       drag: GizmoDrag;
       edit: TransformEdit;
       things: { entity: Entity; held: Held }[];
+      /** The middle of the underside of the things when the drag began. */
+      base: Vector3;
       dragged: Dragged | null;
     };
 
@@ -168,7 +168,7 @@ export class Hands {
     const near_widget = Math.hypot(pointer.x - widget_center.x, pointer.y - widget_center.y) < widget_arm_px + 14;
     this.hot_ball = near_widget ? ball_at(axis_balls(stage.rig.camera, widget_center), pointer) : null;
     this.hot_handle = this.hot_ball ? null : handle_at(this.parts(), pointer);
-    this.hover(this.hot_ball || this.hot_handle ? null : this.entity_at(pointer));
+    this.hover(this.hot_ball || this.hot_handle ? null : entity_at(this.stage, pointer));
     stage.root.dataset.hand = this.hot_ball || this.hot_handle ? 'hot' : '';
   }
 
@@ -207,56 +207,6 @@ export class Hands {
       if (slot !== undefined) state.name = { at: pointer, text: name, note: stage.contents.bodies.sign(slot) };
     }
     return state;
-  }
-
-  /** Returns the entity whose body or mark is under a point. */
-  entity_at(point: Point): Entity | null {
-    const { contents, sight } = this.stage;
-    const skips = (slot: number): boolean => contents.is_locked(slot);
-    const hit = pick(sight.ray(point), contents.bodies.pools, sight.camera.near, skips);
-    const { markers } = contents;
-    let best: { slot: number; distance: number } | null = null;
-    const at = new Vector3();
-    for (let row = 0; row < markers.count; ++row) {
-      const slot = markers.slots[row];
-      if (skips(slot)) continue;
-      const seen = sight.project(contents.place_of(slot, at));
-      if (seen.depth <= sight.camera.near) continue;
-      if (markers.kinds[row] === 0 && sight.metres_per_pixel(at) * place_px_min > 1) continue;
-      const reach = marker_size[marker_kinds[markers.kinds[row]]] / 2 + 2;
-      const distance = Math.hypot(seen.x - point.x, seen.y - point.y);
-      // A mark inside or behind a body is hidden.
-      const away = at.distanceTo(sight.camera.position);
-      if (distance <= reach && (!hit || away <= hit.distance * 1.0005) && (!best || away < best.distance))
-        best = { slot, distance: away };
-    }
-    const slot = best ? (best as { slot: number }).slot : hit ? hit.pickable.slots[hit.row] : -1;
-    return contents.records[slot]?.entity ?? null;
-  }
-
-  /**
-   * Returns the entities in a rectangle: bodies, lights and cameras by their centers, or the marks
-   * of groups if there are none of these.
-   */
-  entities_in(rect: Rect): Entity[] {
-    const { contents, sight } = this.stage;
-    const is_in = within(rect, sight.matrix(), sight.width, sight.height);
-    const found: Entity[] = [];
-    const groups: Entity[] = [];
-    for (const { spheres, count, slots } of contents.bodies.pools)
-      for (let row = 0; row < count; ++row)
-        if (is_in(spheres[row * 4], spheres[row * 4 + 1], spheres[row * 4 + 2])) {
-          const record = contents.records[slots[row]];
-          if (record && !contents.is_locked(slots[row])) found.push(record.entity);
-        }
-    const { markers } = contents;
-    const at = new Vector3();
-    for (let row = 0; row < markers.count; ++row) {
-      const { x, y, z } = contents.place_of(markers.slots[row], at);
-      const record = contents.records[markers.slots[row]];
-      if (record && is_in(x, y, z) && !contents.is_locked(markers.slots[row])) (markers.kinds[row] === 0 ? groups : found).push(record.entity);
-    }
-    return found.length > 0 ? found : groups;
   }
 
   private down(event: PointerEvent): void {
@@ -312,7 +262,7 @@ export class Hands {
         if (doing.moved > slack_px) stage.rig.look(dx, dy);
         break;
       case 'drag':
-        this.drag_to(doing, point, event.ctrlKey || event.metaKey);
+        this.drag_to(doing, point, event);
         break;
     }
     stage.ask();
@@ -323,13 +273,13 @@ export class Hands {
     this.last = this.pointer = this.point(event);
     switch (doing.what) {
       case 'press': {
-        const entity = this.entity_at(doing.from);
+        const entity = entity_at(this.stage, doing.from);
         if (entity) stage.world.select([entity], doing.how);
         else if (doing.how === 'only') stage.world.select([], 'only');
         break;
       }
       case 'box': {
-        const found = this.entities_in(rect_of(doing.from, this.pointer));
+        const found = entities_in(this.stage, rect_of(doing.from, this.pointer));
         if (found.length > 0 || doing.how === 'only') stage.world.select(found, doing.how);
         break;
       }
@@ -339,7 +289,7 @@ export class Hands {
           this.menu(event);
         break;
       case 'drag':
-        this.drag_to(doing, this.pointer, event.ctrlKey || event.metaKey);
+        this.drag_to(doing, this.pointer, event);
         doing.edit.end();
         if (!doing.edit.is_over || this.doing === doing) stage.await_told();
         break;
@@ -378,7 +328,7 @@ export class Hands {
   }
 
   private twice(event: MouseEvent): void {
-    const entity = this.entity_at(this.point(event));
+    const entity = entity_at(this.stage, this.point(event));
     if (entity && !this.hot_handle) this.stage.frame([entity]);
   }
 
@@ -390,20 +340,8 @@ export class Hands {
     if (this.doing.what === 'fly') {
       stage.rig.speed = Math.min(Math.max(stage.rig.speed * Math.exp(-turned / 500), 0.1), 2000);
       this.show_hint(`Flying at ${stage.rig.speed.toFixed(stage.rig.speed < 10 ? 1 : 0)} m/s`);
-    } else if (this.doing.what !== 'drag') stage.rig.zoom(Math.exp(turned / 600), this.zoom_target(this.point(event)));
+    } else if (this.doing.what !== 'drag') stage.rig.zoom(Math.exp(turned / 600), zoom_target(this.stage, this.point(event)));
     stage.ask();
-  }
-
-  /** Returns the point under the pointer: on a body, on the ground, or at the target's distance. */
-  private zoom_target(point: Point): Vector3 {
-    const { contents, sight, rig } = this.stage;
-    const ray = sight.ray(point);
-    const hit = pick(ray, contents.bodies.pools, sight.camera.near);
-    const far = rig.view.distance * 6;
-    if (hit && hit.distance < far) return ray.origin.addScaledVector(ray.direction, hit.distance);
-    const ground = meet_plane(ray, new Vector3(), new Vector3(0, 1, 0));
-    if (ground && ground.distanceTo(ray.origin) < far) return ground;
-    return meet_plane(ray, rig.view.target, rig.forward()) ?? rig.view.target.clone();
   }
 
   private key(event: KeyboardEvent): void {
@@ -423,7 +361,7 @@ export class Hands {
 
   private menu(event: PointerEvent): void {
     const { world } = this.stage;
-    const entity = this.entity_at(this.point(event));
+    const entity = entity_at(this.stage, this.point(event));
     const is_selected = entity !== null && world.selection().some(({ index }) => index === entity.index);
     if (!is_selected) world.select(entity ? [entity] : [], 'only');
     world.menu?.(event.clientX, event.clientY);
@@ -504,17 +442,19 @@ export class Hands {
     const drag = new GizmoDrag(this.chosen, handle, frame, stage.sight, point, !this.local);
     const one = things.length === 1 ? stage.world.get(things[0].entity)?.name : '';
     const edit = stage.world.begin_edit(one ? `${verb} ${one}` : `${verb} ${things.length} entities`);
-    this.begin({ what: 'drag', drag, edit, things, dragged: null });
+    const base = stage.arranger.underside(things);
+    this.begin({ what: 'drag', drag, edit, things, base, dragged: null });
     this.hover(null);
     return true;
   }
 
-  private drag_to(doing: Extract<Doing, { what: 'drag' }>, point: Point, ctrl: boolean): void {
+  private drag_to(doing: Extract<Doing, { what: 'drag' }>, point: Point, event: PointerEvent): void {
     const { stage } = this;
     const { drag, edit, things } = doing;
     const is_each = this.chosen_pivot === 'each' && drag.tool !== 'move';
     if (edit.is_over) return this.give_up();
-    const dragged = drag.to(point, this.snap !== ctrl ? this.steps : null);
+    const dragged = drag.to(point, this.snap !== (event.ctrlKey || event.metaKey) ? this.steps : null);
+    if (drag.tool === 'move' && event.shiftKey) stage.arranger.put_on_surface(doing, point, dragged);
     if (dragged.text.length === 0) return;
     doing.dragged = dragged;
     const puts: TransformPut[] = [];

@@ -210,6 +210,12 @@ export class Stage {
     this.ask();
   }
 
+  /** Call when the user has chosen a view, which the first frame then keeps. */
+  was_placed(): void {
+    this.was_framed = true;
+    this.ask();
+  }
+
   /** Frames these entities, or everything if none of them has a place. */
   frame(entities: readonly Entity[], lasts_ms = 250): void {
     this.contents.settle();

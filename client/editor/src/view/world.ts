@@ -101,6 +101,10 @@ export interface Placer {
   middle(entities: readonly Entity[], parent: Entity): Vec3 | null;
   /** Returns the size of the box around entities; null if they have no place. */
   extent(entities: readonly Entity[]): Vec3 | null;
+  /** Returns the current view as text. */
+  view(): string;
+  /** Moves the camera to a view; does nothing if the text is not one. */
+  go(view: string): void;
 }
 
 /** A command for a key, a menu or a button; see Command. */
