@@ -13,7 +13,9 @@ import { topmost } from '../model/copies.js';
 import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import { usePage } from './context.js';
-import { find } from './find.js';
+import { end_find, find } from './find.js';
+import type { Findings } from './find.js';
+import { KeptSearches, SearchField } from './search_field.js';
 import { hang } from './hang.js';
 import { begin_row_drag, row_height, y_in } from './tree_drag.js';
 import type { DropPlace } from './tree_drag.js';
@@ -68,12 +70,13 @@ export function TreePanel(): JSX.Element {
   const height = useSignal(600);
   const drop = useSignal<DropPlace | null>(null);
   const cursor = useSignal<Entity | null>(null);
-  const lines = useComputed(() => {
+  const lines = useComputed((): Findings => {
     const query = ui.search.value.trim();
     if (query) {
       void model.structure_version.value;
       return find(model, query);
     }
+    end_find();
     void model.order.version.value;
     return { lines: open_lines(model), total: -1 };
   });
@@ -225,12 +228,11 @@ export function TreePanel(): JSX.Element {
           <Icon name="plus" />
         </button>
       </header>
+      <KeptSearches />
       {lines.value.total >= 0 && (
         <div class="tree-found" role="status">
-          {rows.length === lines.value.total
-            ? counted(rows.length)
-            : `${counted(rows.length)} of ${counted(lines.value.total)}`}{' '}
-          found
+          {lines.value.note ??
+            `${rows.length === lines.value.total ? '' : `${counted(rows.length)} of `}${counted(lines.value.total)} found`}
         </div>
       )}
       <div
@@ -296,7 +298,7 @@ export function TreePanel(): JSX.Element {
             />
           )}
         </div>
-        {rows.length === 0 && <TreeEmpty />}
+        {rows.length === 0 && !lines.value.note && <TreeEmpty />}
       </div>
     </section>
   );
@@ -327,45 +329,6 @@ function TreeEmpty(): JSX.Element {
     );
   if (model.world.size > 0) return <></>;
   return <p class="empty">This world has no entities yet. Create one with Shift+A.</p>;
-}
-
-function SearchField(): JSX.Element {
-  const { ui } = usePage();
-  return (
-    <label class="search">
-      <Icon name="search" size={14} />
-      <input
-        id="tree-search"
-        type="text"
-        role="searchbox"
-        aria-label="Search entities"
-        placeholder="Search"
-        title="Parts of a name, and of the names above it: red tower; of a path: red/; has:Component; an id such as 12:1"
-        spellcheck={false}
-        autocomplete="off"
-        value={ui.search.value}
-        onInput={(event) => (ui.search.value = event.currentTarget.value)}
-        onKeyDown={(event) => {
-          const list = document.querySelector<HTMLElement>('.tree-list');
-          if (event.key === 'Escape') {
-            ui.search.value = '';
-            list?.focus();
-          } else if (event.key === 'ArrowDown' || event.key === 'Enter') {
-            event.preventDefault();
-            list?.focus();
-            list?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true }));
-          }
-        }}
-      />
-      {ui.search.value ? (
-        <button class="in-field" aria-label="Clear the search" onClick={() => (ui.search.value = '')}>
-          <Icon name="close" size={14} />
-        </button>
-      ) : (
-        <kbd>/</kbd>
-      )}
-    </label>
-  );
 }
 
 function Row(props: {
