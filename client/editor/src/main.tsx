@@ -4,13 +4,16 @@ import { tinykeys } from 'tinykeys';
 
 import { is_nil } from 'muster-client';
 
+import { structure_commands } from './arrange/structure.js';
 import { Model } from './model/model.js';
 import { as_sentence } from './model/sentences.js';
 import { page_commands } from './panels/actions.js';
 import { App } from './panels/app.js';
 import { PageContext } from './panels/context.js';
 import { paste_entities, pasted_text } from './panels/copying.js';
+import { follow_address } from './panels/deep_link.js';
 import { Ui } from './panels/ui.js';
+import { place_commands } from './panels/view_list.js';
 import './theme/tokens.css';
 import './theme/page.css';
 import './theme/bands.css';
@@ -20,7 +23,11 @@ import './theme/fields.css';
 
 const model = new Model();
 const ui = new Ui();
-model.commands.register(page_commands(model, ui));
+model.commands.register([...page_commands(model, ui), ...structure_commands(model, ui), ...place_commands(model, ui)]);
+model.run.ended = () =>
+  void model.kept.read().then(() => {
+    if (model.kept.list.peek().length > 0) ui.tab.value = 'run';
+  });
 
 /** Returns true if keys are meant for a text field. */
 function is_typing(event: Event): boolean {
@@ -71,6 +78,11 @@ for (const kind of ['dragover', 'drop'] as const)
       );
   });
 
+/** Returns true if the viewport has the focus, or if nothing has. */
+function is_in_viewport(event: Event): boolean {
+  const target = event.target as HTMLElement | null;
+  return !target || target === document.body || target.closest('.viewport-root') !== null;
+}
 /** Returns true while a menu or a chooser is open. */
 function is_asking(): boolean {
   return document.querySelector('.popover') !== null;
@@ -89,14 +101,16 @@ effect(() => {
   for (const command of model.commands.all.value.values())
     for (const keys of command.keys ?? [])
       bindings[keys] = (event) => {
-        const is_modified = event.ctrlKey || event.metaKey;
+        const is_modified = event.ctrlKey || event.metaKey || event.altKey;
         if (is_asking()) return;
+        if (command.in_viewport && !is_in_viewport(event)) return;
         if (keys === '$mod+v') return; // handled by the paste event
         if (keys === '$mod+c' && getSelection()?.isCollapsed === false) return; // copies text
-        if (keys === '$mod+s') {
+        if (command.is_everywhere) {
           (document.activeElement as HTMLElement | null)?.blur?.();
         } else if (is_typing(event) || (is_pressing(event) && !is_modified)) return;
-        if (model.commands.run(command.id) || is_modified) event.preventDefault();
+        const is_handled = model.commands.run(command.id);
+        if (is_handled || is_modified) event.preventDefault();
         if (keys === '/') event.preventDefault();
       };
   stop_keys?.();
@@ -106,10 +120,13 @@ effect(() => {
   const world = model.client.value?.welcome.world;
   if (!world) return;
   // If the world was recreated under this name, ids may belong to other entities or to none.
-  model.order.open(...ui.remember(world).filter((node) => model.world.get(node)));
+  model.order.open(...ui.remember(world, model.seen).filter((node) => model.world.get(node)));
   document.title = `${world.replace(/^.*\//, '').replace(/\.muster$/, '')} · Muster`;
 });
 
+effect(() => {
+  if (model.seen.version.value > 0) ui.keep();
+});
 effect(() => ui.keep_open(model.order.opened.value.filter((node) => !is_nil(node))));
 
 render(
@@ -119,3 +136,4 @@ render(
   document.getElementById('page')!,
 );
 model.start();
+follow_address(model);

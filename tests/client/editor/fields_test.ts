@@ -1,4 +1,5 @@
-// Every kind of field, from the schema alone: what is typed, chosen and dragged reaches the world, and what the world says is shown.
+// Every kind of field, from the schema alone: what is typed, chosen and dragged reaches the world,
+// and what the world says is shown.
 import assert from 'node:assert/strict';
 
 import { nil } from 'muster-client';
@@ -31,7 +32,7 @@ test('every field kind is edited, and another client sees each', async (t) => {
   await becomes('an enum', (now) => now.team === 1);
   await part.getByRole('combobox', { name: 'gate' }).selectOption({ label: 'broken' });
   await becomes('a negative enum', (now) => now.gate === -2);
-  await part.getByRole('button', { name: 'class' }).click();
+  await part.getByRole('button', { name: 'class', exact: true }).click();
   await becomes('a flag', (now) => now.traits === 7);
   await part.getByRole('button', { name: 'fire' }).click();
   await becomes('another flag', (now) => now.traits === 6);
@@ -97,7 +98,7 @@ test('two edits of one field within a moment are two edits: the second builds on
   const editor = await Editor.open(t, world);
   await editor.select('orc');
   const part = editor.part(health);
-  await part.getByRole('button', { name: 'class' }).waitFor();
+  await part.getByRole('button', { name: 'class', exact: true }).waitFor();
   assert.equal(await traits(), 3);
   // Sooner than any watch can tell of the first.
   await part.locator('.flags').evaluate(async (flags) => {
@@ -111,7 +112,7 @@ test('two edits of one field within a moment are two edits: the second builds on
     press('class');
   });
   await until('all three count', async () => (await traits()) === 2);
-  await part.getByRole('button', { name: 'class', pressed: false }).waitFor();
+  await part.getByRole('button', { name: 'class', exact: true, pressed: false }).waitFor();
   await part.getByRole('button', { name: 'fire', pressed: false }).waitFor();
   assert.equal(await part.locator('.is-wrong').count(), 0);
   await editor.page.locator('.tree-list').focus();

@@ -211,7 +211,7 @@ test('in little room everything is in reach, and nothing lies over anything else
         if (box.left < within.left || box.right > within.right + 0.5 || box.bottom > within.bottom + 0.5)
           off.push(`${button.getAttribute('aria-label') ?? button.textContent}`);
         const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
-        if (!button.contains(document.elementFromPoint(x, y))) off.push(`covered: ${button.textContent}`);
+        if (!button.contains(document.elementFromPoint(x, y))) off.push(`covered: ${button.getAttribute('aria-label') ?? button.textContent} at ${x},${y}`);
       }
       const panes = ['.tree', '.viewport', '.console', '.inspector'].map((each) => document.querySelector(each)!.getBoundingClientRect());
       for (const [i, a] of panes.entries())

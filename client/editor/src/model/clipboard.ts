@@ -112,6 +112,35 @@ export function pasted_value(type: TypeDescriptor, text: string, world: string):
   return all?.world === world ? value : with_references(type, value, () => nil);
 }
 
+/** Returns the value of one field as text: "5", "[1, 2, 3]", or JSON for other groups of values. */
+export function field_text(field: FieldDescriptor, as_element: boolean, value: unknown): string {
+  const is_list = field.is_array && !as_element;
+  if (!is_list && typeof value === 'string') return value;
+  if (!is_list && is_numbers(field)) return JSON.stringify(Object.values(value as object), plain).replace(/,/g, ', ');
+  return JSON.stringify(value, plain);
+}
+/** Parses the text of a field. Throws an Error that describes the fault in the text. */
+export function pasted_field(field: FieldDescriptor, as_element: boolean, text: string): unknown {
+  const is_list = field.is_array && !as_element;
+  if (!is_list && (field.element === 'text' || field.element === 'string')) return text;
+  let given: unknown;
+  try {
+    given = JSON.parse(text);
+  } catch {
+    // "1, 2, 3" or "1 2 3"
+    const numbers = text.trim().split(/[\s,;]+/);
+    given = numbers.length > 1 ? numbers.map(Number) : text.trim();
+    if (Array.isArray(given) && given.some((each) => Number.isNaN(each))) given = text.trim();
+  }
+  const enumeration = field.enumeration?.values.find((each) => each.name === given);
+  if (enumeration) return enumeration.value;
+  if (!is_list && field.element === 'structure' && Array.isArray(given) && given.length === field.type!.fields.length)
+    given = Object.fromEntries(field.type!.fields.map((part, i) => [part.name, (given as unknown[])[i]]));
+  return part_of(field, is_list, given, field.name);
+}
+const is_numbers = (field: FieldDescriptor): boolean =>
+  field.element === 'structure' && field.type!.fields.every((part) => /^float/.test(part.element) && !part.is_array);
+
 function struct_of(type: TypeDescriptor, given: Record<string, unknown>, before: string): StructValue {
   return Object.fromEntries(
     type.fields.map((field) => [field.name, part_of(field, field.is_array, given?.[field.name], before + field.name)]),

@@ -11,6 +11,10 @@ export interface Command {
    * In the syntax of tinykeys: 'w', '$mod+d', 'Shift+A'. Active unless a text field has the focus.
    */
   keys?: string[];
+  /** True if the keys are also active in a text field, which then loses the focus. */
+  is_everywhere?: boolean;
+  /** True if the keys are active only in the viewport, or if nothing has the focus. */
+  in_viewport?: boolean;
   /** Name of an icon in src/parts/icon.tsx. */
   icon?: string;
   /** Menus show the commands of one group together. */
@@ -19,6 +23,8 @@ export interface Command {
   enabled?(): boolean;
   /** Returns the reason why the command is not enabled, as part of a sentence. */
   hint?(): string | undefined;
+  /** If it returns false, menus do not show the command. */
+  is_listed?(): boolean;
   /** For commands that toggle something. */
   checked?(): boolean;
   /** `at` is the position of the menu from which the command was chosen. */
@@ -28,6 +34,23 @@ export interface Command {
 export interface MenuPlace {
   x: number;
   y: number;
+}
+
+/** Headings of the palette and the keyboard map, by the first part of a command's id. */
+const sections: Record<string, string> = {
+  edit: 'Edit',
+  entity: 'Entities',
+  arrange: 'Arrange',
+  view: 'View',
+  find: 'Find',
+  select: 'Select',
+  run: 'Level and run',
+  clock: 'Clock',
+  world: 'World',
+  page: 'Page',
+};
+export function section_of(command: Command): string {
+  return sections[command.id.split('.')[0]] ?? 'Other';
 }
 
 export class Commands {

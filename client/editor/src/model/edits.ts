@@ -69,6 +69,8 @@ export class Edits {
   private readonly is_begun = signal(false);
   private readonly drags = new Set<Drag>(); // not finished yet
   private readonly newest = signal(0n);
+  /** Called with the operations of each acknowledged edit. */
+  applied: (operations: readonly Operation[]) => void = () => {};
 
   constructor(
     private readonly world: EditedWorld,
@@ -274,10 +276,22 @@ export class Edits {
     const all = made.map((each) => ({ ...each, before: nil }));
     return this.make({ label, operations: [{ kind: 'create', made: all }] }, roots);
   }
+  /**
+   * Takes the step that `make` computes when the page knows the effects of earlier edits. Resolves
+   * with the ids issued for `placeholders`, or with null if the step was refused.
+   */
+  async take(make: MakeStep, placeholders: readonly Entity[] = []): Promise<Entity[] | null> {
+    const issued = await this.begin(this.take_step(make));
+    return issued && placeholders.flatMap((each) => issued.get(id_text(each)) ?? []);
+  }
   /** Inserts each copy after its original, under the next free name. */
-  duplicate(originals: readonly Entity[], { made, roots }: Copies): Promise<Entity[]> {
+  duplicate(
+    originals: readonly Entity[],
+    { made, roots }: Copies,
+    label = `Duplicate ${this.of_whom(originals)}`,
+  ): Promise<Entity[]> {
     const places = originals.map((original, i) => ({ root: roots[i], original }));
-    return this.add_copies(`Duplicate ${this.of_whom(originals)}`, made, places.filter(({ root }) => root));
+    return this.add_copies(label, made, places.filter(({ root }) => root));
   }
   /**
    * Adds the copies as the last children of `parent`, under their own names or the next free ones.
@@ -428,7 +442,7 @@ export class Edits {
    * Resolves when the page knows the effects of its earlier edits, because steps are computed from
    * its copy of the world.
    */
-  private async caught_up(): Promise<void> {
+  async caught_up(): Promise<void> {
     await Promise.allSettled([this.going, ...this.begun]);
     const untold = this.untold;
     await this.world.told_of(untold.structure, untold.components);
@@ -457,19 +471,27 @@ export class Edits {
     const entry: Pending = { number: ++this.last, label, operations };
     this.waiting.value = [...this.waiting.peek(), entry];
     const write = this.writes.begin(operations.flatMap(written_by));
+    // The world's structure stays the same if entities only change places among their siblings.
+    const is_reordered = (operation: Operation): boolean =>
+      operation.kind === 'reparent' &&
+      operation.places.every(({ entity, parent }) => same_entity(this.world.parent(entity), parent));
+    const reordering = new Set(operations.filter(is_reordered));
     try {
       if (!client) throw new ClientError('lost', this.world.why_not());
       if (after) await after;
       const { parts, issued } = await prepared(client, operations);
       const { sequence } = await client.push_step(parts, { label, gesture, epoch });
       this.writes.acknowledged(write, sequence);
+      this.applied(operations);
       if (sequence > this.newest.peek()) this.newest.value = sequence;
-      for (const { kind } of operations)
+      for (const operation of operations) {
+        const { kind } = operation;
         if (kind === 'set' || kind === 'remove') this.untold = { ...this.untold, components: sequence };
         else if (kind !== 'fields') {
           this.structure = sequence;
-          this.untold = { ...this.untold, structure: sequence };
+          if (!reordering.has(operation)) this.untold = { ...this.untold, structure: sequence };
         }
+      }
       return issued;
     } catch (error) {
       this.writes.drop(write);

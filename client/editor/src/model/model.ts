@@ -23,6 +23,7 @@ import { Edits } from './edits.js';
 import type { EditedWorld } from './edited_world.js';
 import { TypedAngles } from './euler.js';
 import { Handlers } from './handlers.js';
+import { KeptEdits } from './kept_edits.js';
 import { LinkKeeper, open_stream_here, token_here } from './link.js';
 import type { Link } from './link.js';
 import { Log } from './log.js';
@@ -32,9 +33,11 @@ import { Notices } from './notices.js';
 import { untold_ms } from './own_writes.js';
 import { Run } from './run.js';
 import { as_sentence } from './sentences.js';
+import { Seen } from './seen.js';
 import { Selection } from './selection.js';
 import { SiblingOrder } from './sibling_order.js';
 import { Steps } from './steps.js';
+import type { Placer } from '../view/world.js';
 import { leaves_folder } from './world_folder.js';
 
 /** Components that the viewport draws. Their values are known for every entity. */
@@ -51,6 +54,11 @@ export const inspected_max = 2000;
 export class Model {
   readonly selection = new Selection();
   readonly hovered: Signal<Entity | null> = signal(null);
+  /**
+   * Set while the user chooses an entity for a field by clicking it. The next click on an entity
+   * calls it instead of selecting the entity.
+   */
+  readonly picking: Signal<((entity: Entity) => void) | null> = signal(null);
   readonly log = new Log();
   readonly notices = new Notices();
   readonly commands = new Commands((why) => this.notices.say('problem', as_sentence(why)));
@@ -61,6 +69,11 @@ export class Model {
   /** The steps that undo and redo apply. */
   readonly steps: Steps;
   readonly run: Run;
+  readonly kept: KeptEdits;
+  /** Entities that this page hides or locks. */
+  readonly seen = new Seen((entity) => this.world.get(entity)?.parent ?? nil);
+  /** Finds places in the picture; null without a viewport. */
+  readonly placer: Signal<Placer | null> = signal(null);
   readonly angles = new TypedAngles();
   readonly keeper: LinkKeeper;
   readonly order: SiblingOrder;
@@ -125,6 +138,7 @@ export class Model {
       this.keeper.epoch_began(began);
       this.level_back = began.playing ? null : began.sequence;
     });
+    this.kept = new KeptEdits(this.edits, this.run, this.log, this.notices);
     effect(() => {
       const entities = this.selection.entities.value;
       if (entities.length > 0) this.gone.value = [];
@@ -222,6 +236,12 @@ export class Model {
     }
     return answer.arrayBuffer();
   }
+  /** Ends the choice of an entity for a field. */
+  pick(entity: Entity): void {
+    const chosen = this.picking.peek();
+    this.picking.value = null;
+    chosen?.(entity);
+  }
   /** Opens every ancestor of the entity in the tree. */
   reveal(entity: Entity): void {
     for (let at = this.world.get(entity); at && !is_nil(at.parent); at = this.world.get(at.parent))
@@ -236,6 +256,7 @@ export class Model {
     this.newest_client = client;
     if (client.welcome.ended !== '') this.log.problem('The server ended the previous session: ' + client.welcome.ended);
     this.run.follow(client);
+    this.kept.follow(client);
     this.tell_types(client);
     client.on_types(() => {
       this.learned(client);
@@ -282,6 +303,7 @@ export class Model {
     this.edits.lost();
     this.steps.lost();
     this.run.lost();
+    this.kept.lost();
     this.level_back = null;
     for (const look of this.awaited) look();
     this.log.problem(error.message);

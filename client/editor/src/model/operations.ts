@@ -27,6 +27,7 @@ export type Operation =
   | { kind: 'set'; component: string; values: readonly { entity: Entity; value: StructValue }[] }
   | { kind: 'remove'; component: string; entities: readonly Entity[] }
   | { kind: 'rename'; names: readonly { entity: Entity; name: string }[] }
+  /** Parents may be entities that an earlier operation creates. */
   | { kind: 'reparent'; places: readonly { entity: Entity; parent: Entity; before: Entity }[] }
   /** Parents come before children. */
   | { kind: 'create'; made: readonly Made[] }
@@ -61,6 +62,10 @@ export async function prepared(
       const plan = await client.plan_spawn(operation.template, operation.parent, operation.name);
       issued.set(id_text(operation.entity), plan.targets[0]);
       parts.push(plan);
+    } else if (operation.kind === 'reparent') {
+      const now = (entity: Entity): Entity => issued.get(id_text(entity)) ?? entity;
+      const places = operation.places.map((place) => ({ ...place, parent: now(place.parent), before: now(place.before) }));
+      parts.push(...edited(client, { ...operation, places }));
     } else {
       parts.push(...edited(client, operation));
     }

@@ -20,6 +20,8 @@ export class Run {
   private readonly wanted = signal<boolean | null>(null);
   private client: Client | null = null;
   private is_known = false;
+  /** Called when this page has ended a run. */
+  ended: () => void = () => {};
 
   /** `changed` is called when a run has begun or ended, before its effects on the world arrive. */
   constructor(
@@ -77,6 +79,7 @@ export class Run {
         if (client.playing === playing) return 0n;
         const { sequence } = await (playing ? client.play() : client.stop_playing());
         if (!playing && had_steps) this.notices.say('done', 'The world is the level again, without your edits of the run.');
+        if (!playing) this.ended();
         return sequence;
       })
       .catch((error: unknown) => {

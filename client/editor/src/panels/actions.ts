@@ -17,6 +17,7 @@ import {
   select_when_there,
 } from './copying.js';
 import { hang } from './hang.js';
+import { tree_commands } from './tree_keys.js';
 import type { Ui } from './ui.js';
 
 /** Counts the descendants of entities, up to a limit. */
@@ -49,7 +50,13 @@ export interface NewThing {
   name: string;
   /** Full names of the components, and values other than the defaults. */
   components: Record<string, (model: Model) => StructValue>;
+  /** Extent along each axis, in meters. */
+  size?: number;
+  /** Height above the surface on which it is put, in meters. */
+  lift?: number;
 }
+
+const transform = 'scene.Transform';
 
 const shapes = ['box', 'sphere', 'cylinder', 'capsule', 'cone'];
 
@@ -62,7 +69,6 @@ export function new_things(model: Model): NewThing[] {
       ...change,
     });
   const things: NewThing[] = [{ id: 'empty', title: 'Empty', icon: 'circle', name: 'entity', components: {} }];
-  const transform = 'scene.Transform';
   if (!model.knows(transform)) return things;
   things[0].components = { [transform]: plain(transform) };
   if (model.knows('scene.Shape'))
@@ -73,7 +79,7 @@ export function new_things(model: Model): NewThing[] {
       };
       if (model.knows('scene.Color'))
         components['scene.Color'] = plain('scene.Color', { value: { r: 0.6, g: 0.6, b: 0.6, a: 1 } });
-      things.push({ id: shape, title: shape[0].toUpperCase() + shape.slice(1), icon: shape, name: shape, components });
+      things.push({ id: shape, title: shape[0].toUpperCase() + shape.slice(1), icon: shape, name: shape, components, size: 1 });
     });
   for (const [name, title, icon] of [
     ['scene.Light', 'Light', 'light'],
@@ -86,6 +92,7 @@ export function new_things(model: Model): NewThing[] {
         icon,
         name: title.toLowerCase(),
         components: { [transform]: plain(transform), [name]: plain(name) },
+        lift: 2,
       });
   return things;
 }
@@ -94,6 +101,9 @@ export async function create_thing(model: Model, thing: NewThing, parent: Entity
   const entity = placeholder();
   const selected = model.selection.entities.peek();
   const components = Object.fromEntries(Object.entries(thing.components).map(([name, make]) => [name, make(model)]));
+  const { size = 0, lift = 0 } = thing;
+  const position = model.placer.peek()?.land(parent, { x: size, y: size, z: size }, lift);
+  if (position && components[transform]) components[transform] = { ...components[transform], position: { ...position } };
   const now = await model.edits.create(
     `Create ${thing.name}`,
     [{ entity, parent, name: thing.name, components }],
@@ -108,10 +118,18 @@ export async function spawn_template(model: Model, template: string, parent: Ent
   if (root) select_when_there(model, [root], selected);
 }
 
-/** Returns the parent for new entities: the active entity, or nil without one. */
+/**
+ * Returns the parent for new entities: the active entity, its parent if it is a thing in the
+ * picture, or nil without a selection.
+ */
 export function parent_for_new(model: Model): Entity {
-  return model.selection.active ?? nil;
+  const { active } = model.selection;
+  if (!active) return nil;
+  const components = model.world.get(active)?.components ?? {};
+  const is_thing = drawn.some((name) => components[name] !== undefined || model.world.component(active, { name }));
+  return is_thing ? (model.world.get(active)?.parent ?? nil) : active;
 }
+const drawn = ['Shape', 'MeshReference', 'Light', 'Camera'].map((name) => `scene.${name}`);
 
 export async function save(model: Model): Promise<void> {
   try {
@@ -147,6 +165,22 @@ export function page_commands(model: Model, ui: Ui): Command[] {
     return model.may_control.value ? undefined : 'this session may not control the clock';
   };
   return [
+    {
+      id: 'page.palette',
+      title: 'All commands…',
+      icon: 'search',
+      keys: ['$mod+k'],
+      is_everywhere: true,
+      group: 'all',
+      run: () => (ui.dialog.value = 'palette'),
+    },
+    {
+      id: 'page.keys',
+      title: 'Keyboard map',
+      keys: ['F1'],
+      is_everywhere: true,
+      run: () => (ui.dialog.value = 'keys'),
+    },
     {
       id: 'edit.undo',
       title: 'Undo',
@@ -241,6 +275,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
         model.selection.entities.value.some((entity) => !is_nil(model.world.get(entity)?.parent ?? nil)),
       run: () => void hang(model, chosen(model), nil),
     },
+    ...tree_commands(model),
     {
       id: 'entity.send',
       title: 'Send a message…',
@@ -279,6 +314,30 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       run: () => model.run.toggle(),
     },
     {
+      id: 'run.keep',
+      title: 'Apply to level',
+      icon: 'keep',
+      group: 'level',
+      enabled: () => has_selection() && model.run.playing.value,
+      hint: () => (model.run.playing.value ? 'nothing is selected' : 'no run is on: edits change the level at once'),
+      is_listed: () => model.run.playing.value,
+      run: () =>
+        model.kept.keep_places(
+          model.selection.entities.peek().map((entity) => ({ entity, component: 0, path: '' })),
+        ),
+    },
+    {
+      id: 'run.edits',
+      title: 'Edits of the run',
+      icon: 'keep',
+      run: () => (ui.tab.value = 'run'),
+    },
+    {
+      id: 'edit.history',
+      title: 'History',
+      run: () => (ui.tab.value = 'history'),
+    },
+    {
       id: 'clock.toggle',
       title: 'Pause or resume',
       icon: 'pause',
@@ -302,6 +361,7 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       title: 'Save',
       icon: 'save',
       keys: ['$mod+s'],
+      is_everywhere: true,
       enabled: () => model.may_control.value && !model.clock.is_saving.value,
       hint: () =>
         model.client.value === null
@@ -312,8 +372,8 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       run: () => void save(model),
     },
     {
-      id: 'find',
-      title: 'Search',
+      id: 'find.tree',
+      title: 'Search entities',
       icon: 'search',
       keys: ['/'],
       run: () => document.querySelector<HTMLInputElement>('#tree-search')?.focus(),
@@ -322,10 +382,13 @@ export function page_commands(model: Model, ui: Ui): Command[] {
       id: 'select.none',
       title: 'Deselect all',
       keys: ['Escape'],
-      enabled: () => model.selection.entities.value.length > 0 || ui.cut.value !== null,
-      // The first Escape removes the messages of refused fields, or cancels a cut.
+      enabled: () =>
+        model.selection.entities.value.length > 0 || ui.cut.value !== null || model.picking.value !== null,
+      // The first Escape ends a choice of an entity, removes the messages of refused fields, or
+      // cancels a cut.
       run: () => {
-        if (model.edits.refusals.peek().size > 0) model.edits.forget_refusal();
+        if (model.picking.peek()) model.picking.value = null;
+        else if (model.edits.refusals.peek().size > 0) model.edits.forget_refusal();
         else if (ui.cut.peek()) ui.cut.value = null;
         else model.selection.clear();
       },

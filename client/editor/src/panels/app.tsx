@@ -21,8 +21,9 @@ export function App(): JSX.Element {
     style.setProperty('--console', `${lower}px`);
   }, [tree, inspector, lower]);
   const is_editable = model.may_edit.value;
+  const is_picking = model.picking.value !== null;
   return (
-    <div ref={root} class={`page ${is_editable ? '' : 'is-fixed-page'} ${model.run.playing.value ? 'is-run' : ''}`}>
+    <div ref={root} class={`page ${is_editable ? '' : 'is-fixed-page'} ${model.run.playing.value ? 'is-run' : ''} ${is_picking ? 'is-picking' : ''}`}>
       <TopBar />
       <LinkBand />
       <DiskBand />

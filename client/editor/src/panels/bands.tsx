@@ -1,5 +1,5 @@
 // Bands, notices and menus over the page.
-import { id_text, nil } from 'muster-client';
+import { id_text, is_nil, nil } from 'muster-client';
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -11,9 +11,13 @@ import { Icon } from '../parts/icon.js';
 import { key_text, Menu } from '../parts/menu.js';
 import type { Anchor, MenuItem } from '../parts/popover.js';
 import { create_thing, new_things, parent_for_new, spawn_template, world_file } from './actions.js';
+import { ArrayForm } from './array_form.js';
 import { Chooser } from './chooser.js';
 import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
+import { FieldMenu } from './field_menu.js';
+import { KeyboardMap, Palette } from './palette.js';
+import { ViewList } from './view_list.js';
 
 /** A band across the top, shown while there is no connection or some edits may have been lost. */
 export function LinkBand(): JSX.Element | null {
@@ -186,7 +190,7 @@ export function NoticeList(): JSX.Element {
   );
 }
 
-const menu_order = ['make', 'entity', 'view', 'message', 'delete'];
+const menu_order = ['make', 'entity', 'level', 'arrange', 'message', 'delete', 'all'];
 
 /** Menus and pickers opened by commands. */
 export function Overlays(): JSX.Element {
@@ -195,6 +199,11 @@ export function Overlays(): JSX.Element {
   return (
     <>
       {model.commands.menu.value && <SelectionMenu at={model.commands.menu.value} />}
+      {ui.dialog.value === 'palette' && <Palette />}
+      {ui.dialog.value === 'keys' && <KeyboardMap />}
+      {ui.dialog.value === 'array' && <ArrayForm />}
+      {ui.dialog.value === 'views' && <ViewList />}
+      {ui.field_menu.value && <FieldMenu of={ui.field_menu.value} />}
       {ui.create_at.value && <CreateMenu />}
       {ui.spawn_at.value && <SpawnChooser />}
       {pick && (
@@ -228,7 +237,7 @@ function SelectionMenu({ at }: { at: Anchor }): JSX.Element {
   const commands = [...model.commands.all.value.values()];
   const groups = menu_order.map((group) =>
     commands
-      .filter((command) => command.group === group)
+      .filter((command) => command.group === group && command.is_listed?.() !== false)
       .map((command): MenuItem => ({
         title: command.title,
         icon: command.icon,
@@ -248,7 +257,7 @@ function CreateMenu(): JSX.Element {
   const { model, ui } = usePage();
   const parent = parent_for_new(model);
   const at = ui.create_at.value!;
-  const where = model.selection.active ? `below ${model.label(parent)}` : 'at the top of the tree';
+  const where = is_nil(parent) ? 'at the top of the tree' : `below ${model.label(parent)}`;
   const make = (is_root: boolean): MenuItem[] =>
     new_things(model).map((thing) => ({
       title: thing.title,

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 
 import { last_name } from '../model/values.js';
+import { Icon } from '../parts/icon.js';
 import { Popover } from '../parts/popover.js';
 import type { Anchor } from '../parts/popover.js';
 
@@ -12,6 +13,11 @@ export interface Choice {
   title: string;
   about?: string;
   hint?: string;
+  /** Shown at the right: "Ctrl+D". */
+  keys?: string;
+  /** True if it can be chosen only to learn why it does nothing. */
+  is_off?: boolean;
+  is_checked?: boolean;
 }
 const shown_max = 200;
 
@@ -29,6 +35,7 @@ export function Chooser(props: {
   /** All choices, or a function that returns those that match the typed text. */
   choices: readonly Choice[] | ((text: string) => readonly Choice[]);
   empty?: string;
+  class?: string;
   close(): void;
   chosen(key: string): void;
 }): JSX.Element {
@@ -47,7 +54,7 @@ export function Chooser(props: {
     props.chosen(key);
   };
   return (
-    <Popover at={props.at} label={props.label} class="chooser" close={props.close}>
+    <Popover at={props.at} label={props.label} class={`chooser ${props.class ?? ''}`} close={props.close}>
       <input
         class="chooser-text"
         type="text"
@@ -82,15 +89,18 @@ export function Chooser(props: {
           <div
             id={`choice-${i}`}
             key={choice.key}
-            class={`choice ${i === active ? 'is-active' : ''}`}
+            class={`choice ${i === active ? 'is-active' : ''} ${choice.is_off ? 'is-off' : ''}`}
             role="option"
             aria-selected={i === active}
+            aria-disabled={choice.is_off || undefined}
             title={choice.hint || undefined}
             onPointerMove={() => set_at(i)}
             onClick={() => choose(choice.key)}
           >
             <span class="choice-title">{choice.title}</span>
+            {choice.is_checked && <Icon name="check" size={14} />}
             {choice.about && <span class="choice-about">{choice.about}</span>}
+            {choice.keys && <kbd>{choice.keys}</kbd>}
           </div>
         ))}
       </div>

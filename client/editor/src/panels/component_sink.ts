@@ -1,14 +1,25 @@
 // Edits one component of the selected entities.
 import { id_text, rights } from 'muster-client';
-import type { Entity, TypeDescriptor } from 'muster-client';
+import type { Entity, StructValue, TypeDescriptor } from 'muster-client';
 
 import { refusal_key } from '../model/edits.js';
 import type { Model } from '../model/model.js';
-import { words } from '../model/values.js';
+import { at_path, default_value, same_value, words } from '../model/values.js';
 import { anchor_of } from '../parts/popover.js';
 import { Wrong } from '../parts/sink.js';
 import type { NewValue, ValueSink } from '../parts/sink.js';
 import type { Ui } from './ui.js';
+
+const usual_values = new WeakMap<TypeDescriptor, StructValue>();
+function usual_value(type: TypeDescriptor): StructValue {
+  let value = usual_values.get(type);
+  if (!value) usual_values.set(type, (value = default_value(type)));
+  return value;
+}
+/** An empty text is a hash of 0 in a default. */
+function as_told(value: unknown): unknown {
+  return value === '' ? 0n : value;
+}
 
 export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entities: readonly Entity[]): ValueSink {
   const component = type.name;
@@ -53,6 +64,22 @@ export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entit
     forget: (path) => model.edits.forget_refusal(refusal_key(component, path)),
     text: (hash) => model.text(hash),
     label: (entity) => (model.world.get(entity) ? model.label(entity) : undefined),
+    click_entity: (chosen) => {
+      model.picking.value = chosen;
+    },
+    menu: (at, path, field, as_element, values) => {
+      ui.field_menu.value = { at, type, entities, path, field, as_element, values, read_only };
+    },
+    differs: (path, values) => {
+      const usual = at_path(usual_value(type), path);
+      return values.some((value) => value !== undefined && !same_value(as_told(value), usual));
+    },
+    keep: model.run.playing.value
+      ? {
+          is_edited: (path) => entities.some((entity) => model.kept.has_edited(entity, component, path)),
+          apply: (path) => model.kept.keep_places(entities.map((entity) => ({ entity, component: type.id, path }))),
+        }
+      : undefined,
     pick_entity: (at, chosen) => (ui.pick.value = { at: anchor_of(at), title: 'Choose an entity', chosen }),
     show_entity: (entity) => {
       model.selection.set([entity]);

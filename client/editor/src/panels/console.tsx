@@ -10,6 +10,7 @@ import { counted, short_text } from '../model/numbers.js';
 import { last_name } from '../model/values.js';
 import { Icon } from '../parts/icon.js';
 import { usePage } from './context.js';
+import { HistoryList, RunEditList } from './history_lists.js';
 import { preview } from './preview.js';
 import { SendForm } from './send_form.js';
 import type { ConsoleTab } from './ui.js';
@@ -22,14 +23,19 @@ export function Console(): JSX.Element {
   const tabs: [ConsoleTab, string][] = [
     ['messages', 'Messages'],
     ['send', 'Send'],
+    ['history', 'History'],
+    ['run', model.run.playing.value ? 'Edits of the run' : 'Edits of the last run'],
     ['log', 'Log'],
   ];
+  const shown_tabs = tabs.filter(
+    ([tab]) => tab !== 'run' || model.run.playing.value || model.kept.list.value.length > 0 || ui.tab.value === 'run',
+  );
   const unread = model.log.unread.value;
   return (
     <section class="panel console" aria-label="Console">
       <header class="panel-head console-head">
         <div class="tabs" role="tablist" aria-label="Console">
-          {tabs.map(([tab, title]) => (
+          {shown_tabs.map(([tab, title]) => (
             <button
               key={tab}
               id={`tab-${tab}`}
@@ -42,7 +48,8 @@ export function Console(): JSX.Element {
               onKeyDown={(event) => {
                 const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
                 if (!by) return;
-                const next = tabs[(tabs.findIndex(([each]) => each === tab) + by + tabs.length) % tabs.length][0];
+                const at = shown_tabs.findIndex(([each]) => each === tab);
+                const next = shown_tabs[(at + by + shown_tabs.length) % shown_tabs.length][0];
                 ui.tab.value = next;
                 document.getElementById(`tab-${next}`)?.focus();
               }}
@@ -101,6 +108,8 @@ export function Console(): JSX.Element {
       <div id="console-panel" class="console-body" role="tabpanel" aria-labelledby={`tab-${ui.tab.value}`}>
         {ui.tab.value === 'messages' && <MessageList filter={filter.value} />}
         {ui.tab.value === 'send' && <SendForm />}
+        {ui.tab.value === 'history' && <HistoryList />}
+        {ui.tab.value === 'run' && <RunEditList />}
         {ui.tab.value === 'log' && <LogList />}
       </div>
     </section>

@@ -57,6 +57,17 @@ export async function pasted_text(given?: string): Promise<string> {
   }
 }
 
+interface Duplication {
+  originals: readonly Entity[];
+  copies: readonly Entity[];
+}
+let last: Duplication = { originals: [], copies: [] };
+/** Remembers a duplication, so that the next one can repeat how its copies were moved. */
+export function duplicated(originals: readonly Entity[], copies: readonly Entity[]): void {
+  last = originals.length === copies.length ? { originals, copies } : { originals: [], copies: [] };
+}
+export const last_duplication = (): Duplication => last;
+
 export async function duplicate_selected(model: Model): Promise<void> {
   const client = model.client.peek();
   const entities = chosen(model);
@@ -65,6 +76,7 @@ export async function duplicate_selected(model: Model): Promise<void> {
   try {
     const copies = await copy_trees(client, entities);
     const now = await model.edits.duplicate(entities, copies);
+    duplicated(entities, now);
     if (now.length > 0) select_when_there(model, now, selected);
     tell_left_out(model, copies);
   } catch (error) {

@@ -1,77 +1,93 @@
-// Search: by parts of names and paths, by components, by id.
+// Search: by parts of names and paths, by components and values of their fields, by id.
 import { signal } from '@preact/signals';
-import { id_text } from 'muster-client';
-import type { Entity } from 'muster-client';
+import { Replica } from 'muster-client';
+import type { Client, Entity } from 'muster-client';
 
+import { meets, parse_query } from '../model/conditions.js';
+import type { Condition } from '../model/conditions.js';
 import type { Model } from '../model/model.js';
 import type { TreeLine } from './tree.js';
 
 const found_max = 1000;
+/** Limit on updates of the values in a search, per second. */
+const rate_max = 4;
 
-/** The server's answers to has:Component, by component. */
-const having = new Map<string, Set<string>>();
-const having_version = signal(0);
-let asked = '';
-
-function ask_having(model: Model, components: readonly string[]): void {
-  const key = components.join(' ');
-  const client = model.client.peek();
-  if (!client || asked === key) return;
-  asked = key;
-  const ids: number[] = [];
-  for (const component of components) {
-    const type = component_named(model, component);
-    if (!type) return;
-    ids.push(type);
-  }
-  void (async () => {
-    const found = new Set<string>();
-    for await (const page of client.find_all({ components: ids }))
-      for (const entity of page.entities) found.add(id_text(entity));
-    having.set(key, found);
-    ++having_version.value;
-  })().catch(() => {});
-}
-function component_named(model: Model, text: string): number | undefined {
-  const low = text.toLowerCase();
-  const components = [...model.types.peek().values()].filter((type) => type.role === 'component');
-  const fits = (name: string): boolean => name.toLowerCase() === low || name.toLowerCase().endsWith('.' + low);
-  return (
-    components.find((type) => fits(type.name)) ?? components.find((type) => type.name.toLowerCase().includes(low))
-  )?.id;
+export interface Findings {
+  lines: TreeLine[];
+  total: number;
+  /** Set if nothing can be found, or if the values are not there yet. */
+  note?: string;
 }
 
-export function find(model: Model, query: string): { lines: TreeLine[]; total: number } {
-  void having_version.value;
-  const words: string[] = [];
-  const components: string[] = [];
-  for (const part of query.split(/\s+/)) {
-    if (/^has:/i.test(part)) {
-      if (part.length > 4) components.push(part.slice(4));
-    } else if (part !== '') words.push(part.toLowerCase());
+/** The entities with the components of the current search, and the values of these components. */
+class Values {
+  private copy: Replica | null = null;
+  private key = '';
+  private client: Client | null = null;
+  /** Changes when the values do. */
+  readonly version = signal(0);
+  is_there = false;
+
+  /** Returns the copy as soon as it is complete. */
+  follow(client: Client | null, conditions: readonly Condition[]): Replica | null {
+    const key = conditions.map(({ type, path }) => `${type.id}${path === '' ? '' : '.'}`).join(' ');
+    if (key === this.key && client === this.client) return this.is_there ? this.copy : null;
+    void this.copy?.stop().catch(() => {});
+    this.key = key;
+    this.client = client;
+    this.is_there = false;
+    this.copy = null;
+    if (!client || conditions.length === 0) return null;
+    const components = [...new Set(conditions.filter(({ path }) => path !== '').map(({ type }) => type.name))];
+    const copy = new Replica({ change: () => void ++this.version.value });
+    this.copy = copy;
+    const scope = { with: conditions.map(({ type }) => type.name), values: components.length > 0, components, rate_max };
+    copy.follow(client, scope).then(
+      () => {
+        if (this.copy !== copy) return;
+        this.is_there = true;
+        ++this.version.value;
+      },
+      () => {},
+    );
+    return null;
   }
-  let has: Set<string> | undefined;
-  if (components.length > 0) {
-    ask_having(model, components);
-    has = having.get(components.join(' '));
-    if (!has) return { lines: [], total: 0 };
-  } else {
-    asked = ''; // ask again next time, because the world changes
-  }
-  const id = /^#?(\d+):(\d+)$/.exec(query.trim());
+}
+const values = new Values();
+
+/** Ends what a search with conditions follows. */
+export function end_find(): void {
+  values.follow(null, []);
+}
+
+export function find(model: Model, query: string): Findings {
+  void values.version.value;
   const lines: TreeLine[] = [];
   let total = 0;
   const add = (entity: Entity, name: string): void => {
     if (++total > found_max) return;
-    lines.push({ entity, depth: 0, name, children: 0, is_open: false, path: model.shown_place(entity) });
+    const path = model.shown_place(entity);
+    lines.push({ entity, depth: 0, name, children: 0, is_open: false, place: total, siblings: 0, path });
   };
+  const id = /^#?(\d+):(\d+)$/.exec(query.trim());
   if (id) {
     const record = model.world.get({ index: Number(id[1]), generation: Number(id[2]) });
     if (record) add(record.entity, record.name);
     return { lines, total };
   }
+  const { words, conditions, fault } = parse_query(query, model.types.value.values());
+  if (fault !== '') return { lines, total: 0, note: fault };
+  const copy = values.follow(model.client.value, conditions);
+  if (conditions.length > 0 && !copy) return { lines, total: 0, note: 'Searching' };
+  const names = { text: (hash: bigint) => model.text(hash), name: (entity: Entity) => model.world.get(entity)?.name ?? '' };
   for (const { entity, name } of model.world) {
-    if (has && !has.has(id_text(entity))) continue;
+    if (copy) {
+      const record = copy.get(entity);
+      if (!record) continue;
+      const is_met = (condition: Condition): boolean =>
+        condition.path === '' || meets(condition, record.components[condition.type.name] ?? {}, names);
+      if (!conditions.every(is_met)) continue;
+    }
     const low = name.toLowerCase();
     const others = words.filter((word) => !low.includes(word));
     if (others.length > 0) {

@@ -1,4 +1,5 @@
-// Moves entities to another parent in the tree, and keeps their places in space.
+// Moves entities to another parent in the tree. They stay in place, or with `keeps_local` keep
+// their values and move with the new parent.
 import { nil } from 'muster-client';
 import type { Entity } from 'muster-client';
 
@@ -13,6 +14,7 @@ export function hang(
   entities: readonly Entity[],
   parent: Entity,
   before: Entity = nil,
+  keeps_local = false,
 ): Promise<boolean> {
   const kept = async (): Promise<FieldChange[]> => {
     const { kept_places } = await import('../view/kept_place.js');
@@ -32,5 +34,5 @@ export function hang(
       Object.entries(parts).map(([path, value]) => ({ entity, component, path, value })),
     );
   };
-  return model.edits.reparent(entities, parent, before, model.knows(component) ? kept : undefined);
+  return model.edits.reparent(entities, parent, before, model.knows(component) && !keeps_local ? kept : undefined);
 }

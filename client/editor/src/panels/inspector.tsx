@@ -343,6 +343,16 @@ function ComponentPart(props: {
                 run: () => void paste_values(model, type, entities),
               },
             ],
+            sink.keep
+              ? [
+                  {
+                    title: 'Apply to level',
+                    icon: 'keep',
+                    disabled: !model.may_edit.value,
+                    run: () => sink.keep!.apply(''),
+                  },
+                ]
+              : [],
             [
               {
                 title: `Remove ${last_name(type.name)}`,

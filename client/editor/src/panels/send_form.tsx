@@ -73,6 +73,7 @@ export function SendForm(): JSX.Element {
     text: (hash) => model.text(hash),
     label: (entity) => (model.world.get(entity) ? model.label(entity) : undefined),
     pick_entity: (at, chosen) => (ui.pick.value = { at: anchor_of(at), title: 'Choose an entity', chosen }),
+    click_entity: (chosen) => (model.picking.value = chosen),
     show_entity: (entity) => model.selection.set([entity]),
   };
   const send = async (): Promise<void> => {

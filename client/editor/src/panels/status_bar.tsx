@@ -49,6 +49,11 @@ export function StatusBar(): JSX.Element {
         </span>
       )}
       <span class="status-space" />
+      {model.seen.is_hiding && (
+        <button class="status-part link" onClick={() => model.seen.show_all()}>
+          {model.seen.is_isolating ? 'Only a part is shown' : 'Some are hidden'}: show everything
+        </button>
+      )}
       {selected > 0 && (
         <span class="status-part">
           <b>{counted(selected)}</b> selected

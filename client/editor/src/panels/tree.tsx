@@ -13,7 +13,9 @@ import { topmost } from '../model/copies.js';
 import { Icon } from '../parts/icon.js';
 import { anchor_of } from '../parts/popover.js';
 import { usePage } from './context.js';
-import { find } from './find.js';
+import { end_find, find } from './find.js';
+import type { Findings } from './find.js';
+import { KeptSearches, SearchField } from './search_field.js';
 import { hang } from './hang.js';
 import { begin_row_drag, row_height, y_in } from './tree_drag.js';
 import type { DropPlace } from './tree_drag.js';
@@ -24,6 +26,9 @@ export interface TreeLine {
   name: string;
   children: number;
   is_open: boolean;
+  /** Its place among its siblings, beginning with 1, and their number; 0 if unknown. */
+  place: number;
+  siblings: number;
   /** Set for search results. */
   path?: string;
 }
@@ -33,11 +38,12 @@ export function open_lines(model: Model): TreeLine[] {
   const { order } = model;
   const lines: TreeLine[] = [];
   const add = (of: Entity, depth: number): void => {
-    for (const { entity, name, child_count } of order.rows(of)) {
+    const rows = order.rows(of);
+    rows.forEach(({ entity, name, child_count }, i) => {
       const is_open = child_count > 0 && order.is_open(entity);
-      lines.push({ entity, depth, name, children: child_count, is_open });
+      lines.push({ entity, depth, name, children: child_count, is_open, place: i + 1, siblings: rows.length });
       if (is_open) add(entity, depth + 1);
-    }
+    });
   };
   add(nil, 0);
   return lines;
@@ -64,12 +70,13 @@ export function TreePanel(): JSX.Element {
   const height = useSignal(600);
   const drop = useSignal<DropPlace | null>(null);
   const cursor = useSignal<Entity | null>(null);
-  const lines = useComputed(() => {
+  const lines = useComputed((): Findings => {
     const query = ui.search.value.trim();
     if (query) {
       void model.structure_version.value;
       return find(model, query);
     }
+    end_find();
     void model.order.version.value;
     return { lines: open_lines(model), total: -1 };
   });
@@ -131,6 +138,7 @@ export function TreePanel(): JSX.Element {
 
   const choose = (at: number, event: { shiftKey: boolean; ctrlKey: boolean; metaKey: boolean }): void => {
     const { entity } = rows[at];
+    if (model.picking.peek()) return model.pick(entity);
     if (event.shiftKey && cursor.peek()) {
       const from = rows.findIndex((row) => same_entity(row.entity, cursor.peek()!));
       const [low, high] = from < 0 ? [at, at] : [Math.min(from, at), Math.max(from, at)];
@@ -159,6 +167,8 @@ export function TreePanel(): JSX.Element {
       show_row(list.current, bounded);
     };
     const page = Math.max(1, Math.floor(height.peek() / row_height) - 1);
+    // Other combinations are those of commands.
+    if (event.altKey || ((event.ctrlKey || event.metaKey) && event.key !== 'a')) return;
     switch (event.key) {
       case 'ArrowDown':
         go(at + 1);
@@ -218,12 +228,11 @@ export function TreePanel(): JSX.Element {
           <Icon name="plus" />
         </button>
       </header>
+      <KeptSearches />
       {lines.value.total >= 0 && (
         <div class="tree-found" role="status">
-          {rows.length === lines.value.total
-            ? counted(rows.length)
-            : `${counted(rows.length)} of ${counted(lines.value.total)}`}{' '}
-          found
+          {lines.value.note ??
+            `${rows.length === lines.value.total ? '' : `${counted(rows.length)} of `}${counted(lines.value.total)} found`}
         </div>
       )}
       <div
@@ -270,13 +279,13 @@ export function TreePanel(): JSX.Element {
                   list: list.current!,
                   of: row.entity,
                   drop,
-                  done: (place) => {
+                  done: (place, keeps_local) => {
                     const moved = topmost(
                       model.world,
                       model.selection.has(row.entity) ? model.selection.entities.peek() : [row.entity],
                     );
                     if (!is_nil(place.parent)) model.order.open(place.parent);
-                    void hang(model, moved, place.parent, place.before);
+                    void hang(model, moved, place.parent, place.before, keeps_local);
                   },
                 });
               }}
@@ -289,7 +298,7 @@ export function TreePanel(): JSX.Element {
             />
           )}
         </div>
-        {rows.length === 0 && <TreeEmpty />}
+        {rows.length === 0 && !lines.value.note && <TreeEmpty />}
       </div>
     </section>
   );
@@ -322,45 +331,6 @@ function TreeEmpty(): JSX.Element {
   return <p class="empty">This world has no entities yet. Create one with Shift+A.</p>;
 }
 
-function SearchField(): JSX.Element {
-  const { ui } = usePage();
-  return (
-    <label class="search">
-      <Icon name="search" size={14} />
-      <input
-        id="tree-search"
-        type="text"
-        role="searchbox"
-        aria-label="Search entities"
-        placeholder="Search"
-        title="Parts of a name, and of the names above it: red tower; of a path: red/; has:Component; an id such as 12:1"
-        spellcheck={false}
-        autocomplete="off"
-        value={ui.search.value}
-        onInput={(event) => (ui.search.value = event.currentTarget.value)}
-        onKeyDown={(event) => {
-          const list = document.querySelector<HTMLElement>('.tree-list');
-          if (event.key === 'Escape') {
-            ui.search.value = '';
-            list?.focus();
-          } else if (event.key === 'ArrowDown' || event.key === 'Enter') {
-            event.preventDefault();
-            list?.focus();
-            list?.dispatchEvent(new KeyboardEvent('keydown', { key: 'Home', bubbles: true }));
-          }
-        }}
-      />
-      {ui.search.value ? (
-        <button class="in-field" aria-label="Clear the search" onClick={() => (ui.search.value = '')}>
-          <Icon name="close" size={14} />
-        </button>
-      ) : (
-        <kbd>/</kbd>
-      )}
-    </label>
-  );
-}
-
 function Row(props: {
   row: TreeLine;
   at: number;
@@ -379,18 +349,21 @@ function Row(props: {
   if (props.is_active) classes.push('is-active');
   if (ui.cut.value?.entities.some((each) => same_entity(each, entity))) classes.push('is-cut');
   if (hovered && same_entity(hovered, entity)) classes.push('is-hovered');
+  if (model.seen.is_hidden(entity)) classes.push('is-unseen');
   return (
     <div
       id={row_id(entity)}
       class={classes.join(' ')}
       role="treeitem"
       aria-level={row.depth + 1}
+      aria-posinset={row.place || undefined}
+      aria-setsize={row.siblings || undefined}
       aria-selected={props.is_selected}
       aria-expanded={row.children > 0 ? row.is_open : undefined}
       aria-label={row.name || `#${id_text(entity)}`}
       style={{ top: `${at * row_height}px`, paddingLeft: `${4 + row.depth * 14}px` }}
       onPointerDown={(event) => {
-        if (is_renamed || (event.target as Element).closest('.twist')) return;
+        if (is_renamed || (event.target as Element).closest('.twist, .seen-hands')) return;
         props.press(event);
       }}
       onClick={(event) => {
@@ -421,7 +394,36 @@ function Row(props: {
       )}
       {row.path !== undefined && <span class="tree-path">{row.path}</span>}
       {row.children > 0 && !is_renamed && <span class="tree-count" data-count={counted(row.children)} />}
+      {!is_renamed && model.knows('scene.Transform') && <SeenHands entity={entity} />}
     </div>
+  );
+}
+
+/** Hides and locks an entity by the pointer; the keys are H and L. */
+function SeenHands({ entity }: { entity: Entity }): JSX.Element {
+  const { seen } = usePage().model;
+  const [is_hidden, is_locked] = [seen.hides(entity), seen.locks(entity)];
+  const press = (event: MouseEvent, act: () => void): void => {
+    event.stopPropagation();
+    act();
+  };
+  return (
+    <span class="seen-hands" aria-hidden="true">
+      <span
+        class={`seen-hand ${is_locked ? 'is-on' : ''}`}
+        title={is_locked ? 'Unlock in the viewport' : 'Lock: the viewport does not select it'}
+        onClick={(event) => press(event, () => seen.lock([entity], !is_locked))}
+      >
+        <Icon name="lock" size={14} />
+      </span>
+      <span
+        class={`seen-hand ${is_hidden ? 'is-on' : ''}`}
+        title={is_hidden ? 'Show in the viewport' : 'Hide in the viewport'}
+        onClick={(event) => press(event, () => seen.hide([entity], !is_hidden))}
+      >
+        <Icon name={is_hidden ? 'eye-off' : 'eye'} size={14} />
+      </span>
+    </span>
   );
 }
 

@@ -1,9 +1,11 @@
-// Drags rows to another parent, or to another place among their siblings.
+// Drags rows to another parent, to another place among their siblings, or onto a field that refers
+// to an entity.
 import type { Signal } from '@preact/signals';
 import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import type { Model } from '../model/model.js';
+import { entity_dropped } from '../parts/line_fields.js';
 import type { TreeLine } from './tree.js';
 
 export const row_height = 24;
@@ -26,7 +28,8 @@ export interface RowDrag {
   list: HTMLElement;
   of: Entity;
   drop: Signal<DropPlace | null>;
-  done(place: DropPlace): void;
+  /** `keeps_local` is true if Alt was held. */
+  done(place: DropPlace, keeps_local: boolean): void;
 }
 
 /** Returns the distance below the top of the first row, in pixels. */
@@ -84,6 +87,7 @@ export function begin_row_drag(event: PointerEvent, drag: RowDrag): void {
   let is_on = false;
   let scroll: ReturnType<typeof setInterval> | undefined;
   let last_y = start.y;
+  let field: Element | null = null;
   const moved = (): readonly Entity[] => (model.selection.has(drag.of) ? model.selection.entities.peek() : [drag.of]);
   const show = (): void => {
     drop.value = drop_place(model, drag.rows(), y_in(list, last_y), moved());
@@ -95,6 +99,14 @@ export function begin_row_drag(event: PointerEvent, drag: RowDrag): void {
     if (!is_on) document.body.classList.add('is-dragging-rows');
     is_on = true;
     last_y = now.clientY;
+    field?.classList.remove('is-entered');
+    field = document.elementFromPoint(now.clientX, now.clientY)?.closest('.takes-entity') ?? null;
+    field?.classList.add('is-entered');
+    if (field) {
+      clearInterval(scroll);
+      drop.value = null;
+      return;
+    }
     show();
     const box = list.getBoundingClientRect();
     const by = last_y < box.top + scroll_zone_px ? -8 : last_y > box.bottom - scroll_zone_px ? 8 : 0;
@@ -117,17 +129,19 @@ export function begin_row_drag(event: PointerEvent, drag: RowDrag): void {
     clearInterval(scroll);
     document.body.classList.remove('is-dragging-rows');
     list.classList.remove('drops-nowhere');
+    field?.classList.remove('is-entered');
     drop.value = null;
   };
-  const up = (): void => {
+  const up = (now: PointerEvent): void => {
     const place = drop.peek();
+    if (is_on) field?.dispatchEvent(new CustomEvent(entity_dropped, { detail: drag.of }));
     if (is_on) {
       // Do not select a row with the click that follows.
       addEventListener('click', swallow, { capture: true, once: true });
       setTimeout(() => removeEventListener('click', swallow, true), 0);
     }
     end();
-    if (place) drag.done(place);
+    if (place) drag.done(place, now.altKey);
   };
   const key = (pressed: KeyboardEvent): void => {
     if (pressed.key !== 'Escape' || !is_on) return;

@@ -14,6 +14,7 @@ import { look_of } from './kinds.js';
 import type { FieldLook } from './kinds.js';
 import { BoolField, EntityField, EnumField, FlagsField, mixed, TextField } from './line_fields.js';
 import { NumberInput } from './number_input.js';
+import { anchor_of } from './popover.js';
 import { Wrong } from './sink.js';
 import type { ValueSink } from './sink.js';
 import { has_slider, Slider } from './slider.js';
@@ -117,10 +118,11 @@ export function FieldRow(props: RowProps): JSX.Element {
       suffix = '';
   }
   return (
-    <div class="row" data-depth={depth} data-path={path}>
-      <span class="row-label" title={field.doc ? `${label}: ${field.doc}` : label}>
+    <div class="row" data-depth={depth} data-path={path} onContextMenu={(event) => field_menu(event, props)}>
+      <span class={`row-label ${differs(props) ? 'is-changed' : ''}`} title={label_title(props)}>
         <span class="label-text">{label}</span>
         {suffix && look !== 'text' && <span class="row-unit">{suffix}</span>}
+        <FieldHands {...props} />
       </span>
       <span class="row-value">{inside}</span>
       <Refused path={path} sink={sink} field={field} />
@@ -130,6 +132,52 @@ export function FieldRow(props: RowProps): JSX.Element {
     </div>
   );
 }
+/** Elements of lists have no default of their own. */
+function differs({ sink, path, values, as_element }: RowProps): boolean {
+  return !as_element && (sink.differs?.(path, values) ?? false);
+}
+function label_title(props: RowProps): string {
+  const about = props.field.doc ? `${props.label}: ${props.field.doc}` : props.label;
+  return differs(props) ? `${about}\nDiffers from the default.` : about;
+}
+/** Opens the menu of the field, unless text is being typed, for which the browser has its own. */
+function field_menu(event: MouseEvent, { sink, path, field, as_element, values }: RowProps): void {
+  if (!sink.menu || (event.target === document.activeElement && (event.target as Element).matches('input[type=text]')))
+    return;
+  event.preventDefault();
+  event.stopPropagation();
+  const is_by_keys = event.clientX === 0 && event.clientY === 0;
+  const at = is_by_keys ? anchor_of(event.target as Element) : { x: event.clientX, y: event.clientY };
+  sink.menu(at, path, field, as_element ?? false, values);
+}
+/** The buttons at the end of a label. */
+function FieldHands({ sink, path, label, field, as_element, values }: RowProps): JSX.Element {
+  return (
+    <span class="row-hands">
+      {sink.keep?.is_edited(path) && (
+        <button
+          class="in-field row-keep"
+          aria-label={`Apply ${label} to the level`}
+          title="Apply to level: this edit stays when the run is stopped"
+          onClick={() => sink.keep!.apply(path)}
+        >
+          <Icon name="keep" size={14} />
+        </button>
+      )}
+      {sink.menu && (
+        <button
+          class="in-field row-more"
+          aria-label={`More for ${label}`}
+          aria-haspopup="menu"
+          onClick={(event) => sink.menu!(anchor_of(event.currentTarget), path, field, as_element ?? false, values)}
+        >
+          <Icon name="more" size={14} />
+        </button>
+      )}
+    </span>
+  );
+}
+
 /** Returns the parts that are edited, and refused, separately. */
 function edited_parts(field: FieldDescriptor, look: FieldLook): readonly FieldDescriptor[] {
   if (look === 'vector') return field.type!.fields;
@@ -359,7 +407,7 @@ function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
         : '';
   return (
     <div class="block" data-depth={depth} data-path={path}>
-      <div class="block-head">
+      <div class="block-head" onContextMenu={(event) => field_menu(event, props)}>
         <button
           class="block-title"
           aria-expanded={is_open}
@@ -367,10 +415,11 @@ function BlockRow(props: RowProps & { look: FieldLook }): JSX.Element {
           title={field.doc || undefined}
         >
           <Icon name={is_open ? 'chevron-down' : 'chevron-right'} size={14} />
-          <span class="block-name">{label}</span>
+          <span class={`block-name ${differs(props) ? 'is-changed' : ''}`}>{label}</span>
           {props.unit && <span class="row-unit">{props.unit}</span>}
           <span class="block-about">{about}</span>
         </button>
+        <FieldHands {...props} />
         {look === 'list' && !sink.read_only && (
           <span class="block-hands">
             <button

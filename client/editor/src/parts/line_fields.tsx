@@ -2,12 +2,15 @@
 import { id_text, is_nil, same_entity } from 'muster-client';
 import type { Entity, FieldDescriptor } from 'muster-client';
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 
 import { same_value, words } from '../model/values.js';
 import { Icon } from './icon.js';
 import type { ValueSink } from './sink.js';
 import { select_soon, useDraft, useFade } from './use_draft.js';
+
+/** The event of a field with the class `takes-entity` onto which an entity is dropped. */
+export const entity_dropped = 'muster-entity';
 
 export interface LineProps {
   field: FieldDescriptor;
@@ -180,12 +183,20 @@ export function EntityField({ path, label, values, sink, is_wrong }: LineProps):
   const name = is_mixed || is_none ? undefined : sink.label(value);
   const shown = is_mixed ? 'mixed' : is_none ? 'none' : (name ?? `#${id_text(value)} is gone`);
   const fade = useFade(shown, sink.is_live);
+  const box = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    const element = box.current!;
+    const drop = (event: Event): void => set((event as CustomEvent<Entity>).detail);
+    element.addEventListener(entity_dropped, drop);
+    return () => element.removeEventListener(entity_dropped, drop);
+  });
   const set = (entity: Entity): void => {
     if (is_mixed || !same_entity(entity, value)) sink.commit(path, entity, is_mixed ? undefined : value);
   };
   return (
     <span
-      class={`field entity ${is_wrong ? 'is-wrong' : ''} ${sink.read_only ? 'is-fixed' : ''} ${fade}`}
+      ref={box}
+      class={`field entity ${is_wrong ? 'is-wrong' : ''} ${sink.read_only ? 'is-fixed' : 'takes-entity'} ${fade}`}
       title={sink.read_only ?? undefined}
     >
       <button
@@ -196,6 +207,16 @@ export function EntityField({ path, label, values, sink, is_wrong }: LineProps):
       >
         {shown}
       </button>
+      {!sink.read_only && (
+        <button
+          class="in-field"
+          aria-label={`${label}: click an entity`}
+          title="Click an entity in the tree or the viewport"
+          onClick={() => sink.click_entity(set)}
+        >
+          <Icon name="pipette" size={14} />
+        </button>
+      )}
       {name !== undefined && (
         <button
           class="in-field"

@@ -57,7 +57,16 @@ export function Menu(props: {
   );
 }
 
-const key_names: Record<string, string> = { $mod: 'Ctrl', Delete: 'Del', ' ': 'Space', Space: 'Space', Escape: 'Esc' };
+const key_names: Record<string, string> = {
+  $mod: 'Ctrl',
+  Delete: 'Del',
+  Space: 'Space',
+  Escape: 'Esc',
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+};
 
 /** Formats "$mod+d" for display: "Ctrl+D". */
 export function key_text(keys: string): string {

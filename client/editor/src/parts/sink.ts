@@ -1,9 +1,10 @@
 // The interface between a field on the screen and its target: a component of several entities, or a
 // message that is being written.
-import type { Entity } from 'muster-client';
+import type { Entity, FieldDescriptor } from 'muster-client';
 
 import type { Refusal } from '../model/edits.js';
 import type { Quat, Vec3 } from '../model/euler.js';
+import type { Anchor } from './popover.js';
 
 /** One value for all, or a function from an index among the shown values to a value. */
 export type NewValue = unknown | ((i: number) => unknown);
@@ -38,4 +39,16 @@ export interface ValueSink {
   /** Lets the user choose an entity in a picker beside the element. */
   pick_entity(at: HTMLElement, chosen: (entity: Entity) => void): void;
   show_entity(entity: Entity): void;
+  /** Lets the user choose an entity by clicking it. */
+  click_entity(chosen: (entity: Entity) => void): void;
+  /** Opens a menu for a whole field beside the element. Absent if there is none. */
+  menu?(at: Anchor, path: string, field: FieldDescriptor, as_element: boolean, values: readonly unknown[]): void;
+  /** Returns true if a field has a value other than its default. */
+  differs?(path: string, values: readonly unknown[]): boolean;
+  /** Absent unless edits of this field can be applied to the level now. */
+  keep?: {
+    /** Returns true if this page has edited the field in the run. */
+    is_edited(path: string): boolean;
+    apply(path: string): void;
+  };
 }

@@ -181,3 +181,21 @@ function clamp(value: number, least: number, most: number): number {
 function nearest_turn(angle: number, near: number): number {
   return angle - 2 * Math.PI * Math.round((angle - near) / (2 * Math.PI));
 }
+
+/** Formats a view for an address and the browser's storage: target, distance, yaw and pitch. */
+export function view_text({ target, distance, yaw, pitch }: View): string {
+  const all = [target.x, target.y, target.z, distance, MathUtils.radToDeg(yaw), MathUtils.radToDeg(pitch)];
+  return all.map((each) => Math.round(each * 100) / 100).join(',');
+}
+/** Returns null if the text is not one of view_text. */
+export function view_of(text: string): View | null {
+  const all = text.split(',').map(Number);
+  if (all.length !== 6 || !all.every(Number.isFinite) || all[3] <= 0) return null;
+  const [x, y, z, distance, yaw, pitch] = all;
+  return {
+    target: new Vector3(x, y, z),
+    distance,
+    yaw: MathUtils.degToRad(yaw),
+    pitch: clamp(MathUtils.degToRad(pitch), -pitch_max, pitch_max),
+  };
+}

@@ -87,7 +87,12 @@ export class Contents {
     this.tree.reserve(changes.created.length);
     for (const record of changes.created) this.add(record);
     for (const record of changes.created) this.hang(record);
-    for (const { entity } of changes.moved) this.hang(entity);
+    for (const { entity } of changes.moved) {
+      this.hang(entity);
+      // The new parent may be hidden, or the old one.
+      const slot = this.world.hides_some() ? this.slot(entity.entity) : undefined;
+      if (slot !== undefined) this.tree.below(slot, (each) => this.look(this.records[each]!));
+    }
     // Hundreds of thousands of entities may move at once, so create no objects for them, and
     // compute their world matrices later.
     if (this.is_wanted.length < this.tree.end) this.is_wanted = new Uint8Array(2 * this.tree.end);
@@ -232,12 +237,34 @@ export class Contents {
    * Returns a sphere around entities and their descendants, or null if none of them has a place.
    */
   bounds(entities: Iterable<Entity>): Sphere | null {
+    return this.box(entities)?.getBoundingSphere(new Sphere()) ?? null;
+  }
+  /** Returns a box around entities and their descendants, or null if none of them has a place. */
+  box(entities: Iterable<Entity>): Box3 | null {
     const box = new Box3();
     for (const entity of entities) {
       const slot = this.slot(entity);
       if (slot !== undefined) this.tree.below(slot, (each) => this.extend(box, each));
     }
-    return box.isEmpty() ? null : box.getBoundingSphere(new Sphere());
+    return box.isEmpty() ? null : box;
+  }
+
+  is_hidden(slot: number): boolean {
+    const record = this.records[slot];
+    return record !== undefined && this.world.is_hidden(record.entity);
+  }
+  is_locked(slot: number): boolean {
+    const record = this.records[slot];
+    return record !== undefined && this.world.is_locked(record.entity);
+  }
+  /** Call when other entities are hidden than before. */
+  hidden_changed(): void {
+    for (const record of this.records) {
+      const slot = record && this.slot(record.entity);
+      if (slot === undefined) continue;
+      const is_drawn = this.bodies.get(slot) !== undefined || this.markers.has(slot);
+      if (is_drawn ? this.is_hidden(slot) : !this.is_hidden(slot)) this.look(record!);
+    }
   }
   bounds_of_all(): Sphere | null {
     const box = new Box3();
@@ -348,6 +375,11 @@ export class Contents {
   private look(record: ReplicaEntity): void {
     const slot = this.slot(record.entity);
     if (slot === undefined) return;
+    if (this.world.hides_some() && this.world.is_hidden(record.entity)) {
+      this.bodies.remove(slot);
+      this.markers.remove(slot);
+      return;
+    }
     const reference = record.components['scene.MeshReference'];
     const looks: Looks = {
       shape: this.value_of(record, 'scene.Shape', this.shapes) ?? null,

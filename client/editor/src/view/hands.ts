@@ -8,15 +8,25 @@ import type { GizmoFrame, GizmoPart, Handle, Tool } from './gizmo.js';
 import { applied, GizmoDrag } from './gizmo_drag.js';
 import type { Dragged, Held, Steps } from './gizmo_drag.js';
 import { is_flat_space } from './kept_place.js';
-import { marker_kinds, marker_size, place_px_min } from './markers.js';
 import type { OverlayState } from './overlay.js';
-import { pick, within } from './pick.js';
+import { entities_in, entity_at, zoom_target } from './finder.js';
 import type { Rect } from './pick.js';
-import { meet_plane } from './sight.js';
 import type { Point } from './sight.js';
 import type { Stage } from './stage.js';
 import { align_view } from './view_commands.js';
 import type { Entity, SelectHow, TransformEdit, TransformPut } from './world.js';
+
+/**
+ * The point about which several entities are turned and scaled: the mean of their origins, the
+ * origin of the last selected one, the middle of the box around them, or each one's own origin.
+ */
+export type Pivot = 'origins' | 'active' | 'middle' | 'each';
+export const pivots: readonly [Pivot, string][] = [
+  ['origins', 'Origins'],
+  ['middle', 'Middle'],
+  ['active', 'Active'],
+  ['each', 'Each'],
+];
 
 type Doing =
   | { what: 'nothing' }
@@ -29,6 +39,8 @@ type Doing =
       drag: GizmoDrag;
       edit: TransformEdit;
       things: { entity: Entity; held: Held }[];
+      /** The middle of the underside of the things when the drag began. */
+      base: Vector3;
       dragged: Dragged | null;
     };
 
@@ -43,6 +55,7 @@ export class Hands {
   private chosen: Tool = 'move';
   private local = false;
   private snap = false;
+  private chosen_pivot: Pivot = 'origins';
   private doing: Doing = { what: 'nothing' };
   private pointer: Point | null = null;
   private last: Point = { x: 0, y: 0 };
@@ -107,6 +120,14 @@ export class Hands {
     this.local = on;
     this.stage.tools_changed();
   }
+  get pivot(): Pivot {
+    return this.chosen_pivot;
+  }
+  set pivot(pivot: Pivot) {
+    this.cancel();
+    this.chosen_pivot = pivot;
+    this.stage.tools_changed();
+  }
   get snaps(): boolean {
     return this.snap;
   }
@@ -147,7 +168,7 @@ export class Hands {
     const near_widget = Math.hypot(pointer.x - widget_center.x, pointer.y - widget_center.y) < widget_arm_px + 14;
     this.hot_ball = near_widget ? ball_at(axis_balls(stage.rig.camera, widget_center), pointer) : null;
     this.hot_handle = this.hot_ball ? null : handle_at(this.parts(), pointer);
-    this.hover(this.hot_ball || this.hot_handle ? null : this.entity_at(pointer));
+    this.hover(this.hot_ball || this.hot_handle ? null : entity_at(this.stage, pointer));
     stage.root.dataset.hand = this.hot_ball || this.hot_handle ? 'hot' : '';
   }
 
@@ -186,54 +207,6 @@ export class Hands {
       if (slot !== undefined) state.name = { at: pointer, text: name, note: stage.contents.bodies.sign(slot) };
     }
     return state;
-  }
-
-  /** Returns the entity whose body or mark is under a point. */
-  entity_at(point: Point): Entity | null {
-    const { contents, sight } = this.stage;
-    const hit = pick(sight.ray(point), contents.bodies.pools, sight.camera.near);
-    const { markers } = contents;
-    let best: { slot: number; distance: number } | null = null;
-    const at = new Vector3();
-    for (let row = 0; row < markers.count; ++row) {
-      const slot = markers.slots[row];
-      const seen = sight.project(contents.place_of(slot, at));
-      if (seen.depth <= sight.camera.near) continue;
-      if (markers.kinds[row] === 0 && sight.metres_per_pixel(at) * place_px_min > 1) continue;
-      const reach = marker_size[marker_kinds[markers.kinds[row]]] / 2 + 2;
-      const distance = Math.hypot(seen.x - point.x, seen.y - point.y);
-      // A mark inside or behind a body is hidden.
-      const away = at.distanceTo(sight.camera.position);
-      if (distance <= reach && (!hit || away <= hit.distance * 1.0005) && (!best || away < best.distance))
-        best = { slot, distance: away };
-    }
-    const slot = best ? (best as { slot: number }).slot : hit ? hit.pickable.slots[hit.row] : -1;
-    return contents.records[slot]?.entity ?? null;
-  }
-
-  /**
-   * Returns the entities in a rectangle: bodies, lights and cameras by their centers, or the marks
-   * of groups if there are none of these.
-   */
-  entities_in(rect: Rect): Entity[] {
-    const { contents, sight } = this.stage;
-    const is_in = within(rect, sight.matrix(), sight.width, sight.height);
-    const found: Entity[] = [];
-    const groups: Entity[] = [];
-    for (const { spheres, count, slots } of contents.bodies.pools)
-      for (let row = 0; row < count; ++row)
-        if (is_in(spheres[row * 4], spheres[row * 4 + 1], spheres[row * 4 + 2])) {
-          const record = contents.records[slots[row]];
-          if (record) found.push(record.entity);
-        }
-    const { markers } = contents;
-    const at = new Vector3();
-    for (let row = 0; row < markers.count; ++row) {
-      const { x, y, z } = contents.place_of(markers.slots[row], at);
-      const record = contents.records[markers.slots[row]];
-      if (record && is_in(x, y, z)) (markers.kinds[row] === 0 ? groups : found).push(record.entity);
-    }
-    return found.length > 0 ? found : groups;
   }
 
   private down(event: PointerEvent): void {
@@ -289,7 +262,7 @@ export class Hands {
         if (doing.moved > slack_px) stage.rig.look(dx, dy);
         break;
       case 'drag':
-        this.drag_to(doing, point, event.ctrlKey || event.metaKey);
+        this.drag_to(doing, point, event);
         break;
     }
     stage.ask();
@@ -300,13 +273,13 @@ export class Hands {
     this.last = this.pointer = this.point(event);
     switch (doing.what) {
       case 'press': {
-        const entity = this.entity_at(doing.from);
+        const entity = entity_at(this.stage, doing.from);
         if (entity) stage.world.select([entity], doing.how);
         else if (doing.how === 'only') stage.world.select([], 'only');
         break;
       }
       case 'box': {
-        const found = this.entities_in(rect_of(doing.from, this.pointer));
+        const found = entities_in(this.stage, rect_of(doing.from, this.pointer));
         if (found.length > 0 || doing.how === 'only') stage.world.select(found, doing.how);
         break;
       }
@@ -316,7 +289,7 @@ export class Hands {
           this.menu(event);
         break;
       case 'drag':
-        this.drag_to(doing, this.pointer, event.ctrlKey || event.metaKey);
+        this.drag_to(doing, this.pointer, event);
         doing.edit.end();
         if (!doing.edit.is_over || this.doing === doing) stage.await_told();
         break;
@@ -355,7 +328,7 @@ export class Hands {
   }
 
   private twice(event: MouseEvent): void {
-    const entity = this.entity_at(this.point(event));
+    const entity = entity_at(this.stage, this.point(event));
     if (entity && !this.hot_handle) this.stage.frame([entity]);
   }
 
@@ -367,20 +340,8 @@ export class Hands {
     if (this.doing.what === 'fly') {
       stage.rig.speed = Math.min(Math.max(stage.rig.speed * Math.exp(-turned / 500), 0.1), 2000);
       this.show_hint(`Flying at ${stage.rig.speed.toFixed(stage.rig.speed < 10 ? 1 : 0)} m/s`);
-    } else if (this.doing.what !== 'drag') stage.rig.zoom(Math.exp(turned / 600), this.zoom_target(this.point(event)));
+    } else if (this.doing.what !== 'drag') stage.rig.zoom(Math.exp(turned / 600), zoom_target(this.stage, this.point(event)));
     stage.ask();
-  }
-
-  /** Returns the point under the pointer: on a body, on the ground, or at the target's distance. */
-  private zoom_target(point: Point): Vector3 {
-    const { contents, sight, rig } = this.stage;
-    const ray = sight.ray(point);
-    const hit = pick(ray, contents.bodies.pools, sight.camera.near);
-    const far = rig.view.distance * 6;
-    if (hit && hit.distance < far) return ray.origin.addScaledVector(ray.direction, hit.distance);
-    const ground = meet_plane(ray, new Vector3(), new Vector3(0, 1, 0));
-    if (ground && ground.distanceTo(ray.origin) < far) return ground;
-    return meet_plane(ray, rig.view.target, rig.forward()) ?? rig.view.target.clone();
   }
 
   private key(event: KeyboardEvent): void {
@@ -400,7 +361,7 @@ export class Hands {
 
   private menu(event: PointerEvent): void {
     const { world } = this.stage;
-    const entity = this.entity_at(this.point(event));
+    const entity = entity_at(this.stage, this.point(event));
     const is_selected = entity !== null && world.selection().some(({ index }) => index === entity.index);
     if (!is_selected) world.select(entity ? [entity] : [], 'only');
     world.menu?.(event.clientX, event.clientY);
@@ -410,12 +371,12 @@ export class Hands {
    * Returns the selected entities that can be moved: those with a Transform and without a selected
    * ancestor that moves them.
    */
-  private movable(): { entity: Entity; slot: number }[] {
+  movable(): { entity: Entity; slot: number }[] {
     const { contents, world } = this.stage;
     const chosen = new Map<number, Entity>();
     for (const entity of world.selection()) {
       const slot = contents.slot(entity);
-      if (slot !== undefined) chosen.set(slot, entity);
+      if (slot !== undefined && !contents.is_locked(slot)) chosen.set(slot, entity);
     }
     const found: { entity: Entity; slot: number }[] = [];
     for (const [slot, entity] of chosen) {
@@ -441,8 +402,13 @@ export class Hands {
     if (things.length === 0) return null;
     const { contents } = this.stage;
     const origin = new Vector3();
-    for (const { slot } of things) origin.add(contents.place_of(slot, new Vector3()));
-    origin.divideScalar(things.length);
+    const box = this.chosen_pivot === 'middle' ? contents.box(things.map(({ entity }) => entity)) : null;
+    if (box) box.getCenter(origin);
+    else if (this.chosen_pivot === 'active') contents.place_of(things[things.length - 1].slot, origin);
+    else {
+      for (const { slot } of things) origin.add(contents.place_of(slot, new Vector3()));
+      origin.divideScalar(things.length);
+    }
     const axes: [Vector3, Vector3, Vector3] = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
     if (this.local || this.chosen === 'scale') {
       const turn = new Quaternion();
@@ -476,26 +442,31 @@ export class Hands {
     const drag = new GizmoDrag(this.chosen, handle, frame, stage.sight, point, !this.local);
     const one = things.length === 1 ? stage.world.get(things[0].entity)?.name : '';
     const edit = stage.world.begin_edit(one ? `${verb} ${one}` : `${verb} ${things.length} entities`);
-    this.begin({ what: 'drag', drag, edit, things, dragged: null });
+    const base = stage.arranger.underside(things);
+    this.begin({ what: 'drag', drag, edit, things, base, dragged: null });
     this.hover(null);
     return true;
   }
 
-  private drag_to(doing: Extract<Doing, { what: 'drag' }>, point: Point, ctrl: boolean): void {
+  private drag_to(doing: Extract<Doing, { what: 'drag' }>, point: Point, event: PointerEvent): void {
     const { stage } = this;
     const { drag, edit, things } = doing;
+    const is_each = this.chosen_pivot === 'each' && drag.tool !== 'move';
     if (edit.is_over) return this.give_up();
-    const dragged = drag.to(point, this.snap !== ctrl ? this.steps : null);
+    const dragged = drag.to(point, this.snap !== (event.ctrlKey || event.metaKey) ? this.steps : null);
+    if (drag.tool === 'move' && event.shiftKey) stage.arranger.put_on_surface(doing, point, dragged);
     if (dragged.text.length === 0) return;
     doing.dragged = dragged;
     const puts: TransformPut[] = [];
     for (const { entity, held } of things) {
       if (stage.contents.slot(entity) === undefined) continue;
-      const value = applied(held, dragged, drag.frame, things.length === 1);
+      const value = applied(held, dragged, drag.frame, things.length === 1 || is_each);
       if (!value) continue;
       const put: TransformPut = { entity };
       const { before } = held;
-      if (drag.tool === 'move' || things.length > 1) put.position = value.position;
+      // A single entity turns about its own origin, unless the pivot is elsewhere.
+      const stays = is_each || (things.length === 1 && this.chosen_pivot !== 'middle');
+      if (drag.tool === 'move' || !stays) put.position = value.position;
       else value.position = before.position;
       if (drag.tool === 'rotate') put.rotation = value.rotation;
       else value.rotation = before.rotation;

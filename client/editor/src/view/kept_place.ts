@@ -29,7 +29,10 @@ export function is_flat_space(space: Matrix4): boolean {
  */
 export function moved_to(before: TransformValue, from: Matrix4, to: Matrix4): TransformValue | null {
   if (is_flat_space(from) || is_flat_space(to)) return null;
-  const change = to.clone().invert().multiply(from);
+  return changed_by(before, to.clone().invert().multiply(from));
+}
+/** Applies a change of the space to a Transform, without shear; see moved_to. */
+export function changed_by(before: TransformValue, change: Matrix4): TransformValue {
   const local = change.clone().multiply(matrix_of(before));
   const columns = [0, 1, 2].map((i) => new Vector3().setFromMatrixColumn(local, i));
   const place = new Vector3().setFromMatrixPosition(local);

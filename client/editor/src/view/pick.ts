@@ -49,8 +49,16 @@ interface Candidate {
   near: number;
 }
 
-/** Returns the closest body that the ray hits at a distance of at least `beyond`, or null. */
-export function pick(ray: Ray, pickables: Iterable<Pickable>, beyond = 0): Hit | null {
+/**
+ * Returns the closest body that the ray hits at a distance of at least `beyond`, or null. Bodies
+ * for whose slot `skips` returns true are not there.
+ */
+export function pick(
+  ray: Ray,
+  pickables: Iterable<Pickable>,
+  beyond = 0,
+  skips?: (slot: number) => boolean,
+): Hit | null {
   const candidates: Candidate[] = [];
   const { x: ox, y: oy, z: oz } = ray.origin;
   const { x: dx, y: dy, z: dz } = ray.direction;
@@ -71,6 +79,7 @@ export function pick(ray: Ray, pickables: Iterable<Pickable>, beyond = 0): Hit |
   let best: Hit | null = null;
   for (const { pickable, row, near } of candidates) {
     if (best && near > best.distance) break;
+    if (skips?.(pickable.slots[row])) continue;
     const distance = meet(ray, pickable, row, beyond, best?.distance ?? Infinity);
     if (distance !== null) best = { pickable, row, distance };
   }

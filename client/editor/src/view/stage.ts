@@ -1,5 +1,4 @@
 // The viewport: redraws the world when it changes, and connects user input to the picture.
-// picture together.
 import {
   Color,
   DirectionalLight,
@@ -15,11 +14,12 @@ import {
   WebGLRenderer,
 } from 'three';
 import type { Sphere } from 'three';
+import { Arranger } from '../arrange/arranger.js';
 import { counted } from '../model/numbers.js';
 import { Backdrop } from './backdrop.js';
 import { CameraRig } from './camera_rig.js';
 import { Contents } from './contents.js';
-import { Hands } from './hands.js';
+import { Hands, pivots } from './hands.js';
 import { Outline } from './outline.js';
 import { Overlay } from './overlay.js';
 import type { OverlayColors } from './overlay.js';
@@ -52,6 +52,7 @@ export class Stage {
   readonly rig = new CameraRig();
   readonly contents: Contents;
   readonly hands: Hands;
+  readonly arranger: Arranger;
   readonly commands: ViewCommand[];
   /** This thread's time for the last frame, in milliseconds. */
   frame_ms = 0;
@@ -128,10 +129,12 @@ export class Stage {
       this.changed();
     });
     this.hands = new Hands(this);
-    this.commands = view_commands(this);
+    this.arranger = new Arranger(this);
+    this.commands = [...view_commands(this), ...this.arranger.commands()];
     this.toolbar = new Toolbar(
       this.commands,
       () => this.hands.is_local,
+      () => pivots.find(([pivot]) => pivot === this.hands.pivot)![1],
       this.hands.steps,
       () => this.tools_changed(),
     );
@@ -152,6 +155,10 @@ export class Stage {
       world.on_selection(() => this.selection_changed()),
       world.on_hovered(() => this.emphasis_changed()),
       world.on_may_edit(() => this.hands.may_edit_changed()),
+      world.on_hidden(() => {
+        this.contents.hidden_changed();
+        this.changed();
+      }),
     );
     this.sizes = new ResizeObserver(() => this.resize());
     this.sizes.observe(this.root);
@@ -203,6 +210,12 @@ export class Stage {
     this.ask();
   }
 
+  /** Call when the user has chosen a view, which the first frame then keeps. */
+  was_placed(): void {
+    this.was_framed = true;
+    this.ask();
+  }
+
   /** Frames these entities, or everything if none of them has a place. */
   frame(entities: readonly Entity[], lasts_ms = 250): void {
     this.contents.settle();
@@ -237,6 +250,7 @@ export class Stage {
     for (const end of this.endings) end();
     this.sizes.disconnect();
     this.hands.dispose();
+    this.arranger.dispose();
     this.toolbar.dispose();
     this.contents.bodies.dispose();
     this.contents.markers.dispose();

@@ -1,6 +1,7 @@
 // The viewport's buttons: tools, axes, steps, and view options.
 import {
   Box,
+  Crosshair,
   Expand,
   Globe,
   Grid3x3,
@@ -29,7 +30,7 @@ const icons: Record<string, IconNode> = {
 
 const groups = [
   ['view.tool.none', 'view.tool.move', 'view.tool.rotate', 'view.tool.scale'],
-  ['view.space'],
+  ['view.space', 'view.pivot'],
   ['view.snap', 'steps'],
   ['view.frame', 'view.grid', 'view.shadows'],
 ];
@@ -46,6 +47,7 @@ export class Toolbar {
   constructor(
     commands: readonly ViewCommand[],
     private readonly is_local: () => boolean,
+    private readonly pivot: () => string,
     steps: Steps,
     private readonly steps_changed: () => void,
   ) {
@@ -93,6 +95,10 @@ export class Toolbar {
       button.disabled = command.enabled?.() === false;
       if (command.id === 'view.space') {
         button.replaceChildren(icon(this.is_local() ? Box : Globe), text(this.is_local() ? 'Local' : 'World'));
+        button.classList.add('viewport-wide');
+      } else if (command.id === 'view.pivot') {
+        button.replaceChildren(icon(Crosshair), text(this.pivot()));
+        button.setAttribute('aria-label', `Turn and scale about: ${this.pivot()}`);
         button.classList.add('viewport-wide');
       } else if (command.checked) button.setAttribute('aria-pressed', String(command.checked()));
     }

@@ -1,6 +1,7 @@
 // The viewport's commands, for keys, menus and buttons.
 import { look_from } from './axis_widget.js';
 import type { Tool } from './gizmo.js';
+import { pivots } from './hands.js';
 import type { Stage } from './stage.js';
 import type { ViewCommand } from './world.js';
 
@@ -32,6 +33,16 @@ export function view_commands(stage: Stage): ViewCommand[] {
       group: 'view',
       checked: () => stage.hands.is_local,
       run: () => (stage.hands.is_local = !stage.hands.is_local),
+    },
+    {
+      id: 'view.pivot',
+      title: 'Turn and scale about: origins, middle, active, each',
+      keys: ['p'],
+      group: 'view',
+      run: () => {
+        const at = pivots.findIndex(([pivot]) => pivot === stage.hands.pivot);
+        stage.hands.pivot = pivots[(at + 1) % pivots.length][0];
+      },
     },
     {
       id: 'view.snap',

@@ -13,9 +13,11 @@ const transform_key: { name: string; value?: TransformValue } = { name: transfor
 export function mount_viewport(host: HTMLElement, model: Model): { stage: Stage; dispose(): void } {
   const stage = new Stage(host, world_of(model));
   const unregister = model.commands.register(stage.commands);
+  model.placer.value = stage.arranger;
   return {
     stage,
     dispose(): void {
+      model.placer.value = null;
       unregister();
       stage.dispose();
     },
@@ -33,6 +35,7 @@ function world_of(model: Model): ViewWorld {
     follow: (changes) => model.on_change(changes),
     selection: () => model.selection.entities.peek(),
     select(entities, how) {
+      if (model.picking.peek() && entities.length === 1) return model.pick(entities[0]);
       if (how === 'only') model.selection.set(entities);
       else if (how === 'add') model.selection.add(entities);
       else toggle(model, entities);
@@ -42,6 +45,10 @@ function world_of(model: Model): ViewWorld {
     },
     on_selection: (changed) => later(() => void model.selection.entities.value, changed),
     may_edit: () => model.may_edit.peek(),
+    is_hidden: (entity) => model.seen.is_hidden(entity),
+    is_locked: (entity) => model.seen.is_locked(entity),
+    hides_some: () => model.seen.is_hiding,
+    on_hidden: (changed) => later(() => void model.seen.version.value, changed),
     on_may_edit: (changed) => later(() => void model.may_edit.value, changed),
     begin_edit(title): TransformEdit {
       const drag = model.edits.drag(title);

@@ -65,6 +65,14 @@ export interface ViewWorld {
   select(entities: readonly Entity[], how: SelectHow): void;
   on_selection(changed: () => void): () => void;
 
+  /** Returns true if the user does not want to see the entity. */
+  is_hidden(entity: Entity): boolean;
+  /** Returns true if the pointer does not take the entity. */
+  is_locked(entity: Entity): boolean;
+  hides_some(): boolean;
+  /** Calls `changed` when other entities are hidden or locked than before. */
+  on_hidden(changed: () => void): () => void;
+
   /** False without a connection or without the right to edit. */
   may_edit(): boolean;
   on_may_edit(changed: () => void): () => void;
@@ -81,12 +89,32 @@ export interface ViewWorld {
   on_hovered(changed: () => void): () => void;
 }
 
+/** Finds places for new entities in the picture. */
+export interface Placer {
+  /**
+   * Returns the position for the middle of a new entity of this size below `parent`: on the surface
+   * in the middle of the picture, `lift` above it, and beside the selection. Null if the parent's
+   * space is flat.
+   */
+  land(parent: Entity, size: Vec3, lift: number): Vec3 | null;
+  /** Returns the middle of entities, relative to `parent`; null if they have no place. */
+  middle(entities: readonly Entity[], parent: Entity): Vec3 | null;
+  /** Returns the size of the box around entities; null if they have no place. */
+  extent(entities: readonly Entity[]): Vec3 | null;
+  /** Returns the current view as text. */
+  view(): string;
+  /** Moves the camera to a view; does nothing if the text is not one. */
+  go(view: string): void;
+}
+
 /** A command for a key, a menu or a button; see Command. */
 export interface ViewCommand {
   id: string;
   title: string;
   keys?: string[];
-  group: string;
+  group?: string;
+  /** True if the keys are active only in the viewport, or if nothing has the focus. */
+  in_viewport?: boolean;
   enabled?(): boolean;
   checked?(): boolean;
   run(): void;
