@@ -45,7 +45,8 @@ void TypeIndex::add(std::span<const TypeDescriptor* const> types, std::size_t fr
   // Try multipliers until all ids fit without a collision. If none works, add slots.
   if (types.size() <= few) {
     slots_.clear();
-    for (std::size_t size = std::bit_ceil(types.size() * 2 + 2); size <= few_slots * std::bit_ceil(few); size *= 2)
+    // In a table with two slots per type, hardly any multiplier fits more than 40 types.
+    for (std::size_t size = std::bit_ceil(types.size() * 4 + 2); size <= few_slots * std::bit_ceil(few); size *= 2)
       for (std::uint32_t attempt = 0; attempt < 256; ++attempt)
         if (fill(types, size, attempt, 1)) return;
   } else if (slots_.size() >= types.size() * 2 && types.size() - fresh > few) {

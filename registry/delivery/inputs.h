@@ -306,8 +306,11 @@ Receipt Inputs::push(Finish finish, bool waited) {
   };
   const Emptied emptied{core_.pushing};
   return inside("push", [&] {
-    const bool ahead = carries_ && !waited && !core_.pushing.empty() && is_ahead(core_.pushing.front());
-    if (!waited) deliver_waiting(ahead);
+    bool ahead = false;
+    if (!waited && (!core_.state.cascade.empty() || !core_.state.input.empty())) [[unlikely]] {
+      ahead = !core_.pushing.empty() && is_ahead(core_.pushing.front());
+      deliver_waiting(ahead);
+    }
     finish(core_.pushing);
     Receipt receipt = live(InputKind::push, core_.pushing.front());
     receipt.cut_short = !end_call(ahead);

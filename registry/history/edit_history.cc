@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <optional>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "messages/batch_builder.h"
@@ -421,8 +419,6 @@ void EditHistory::Impl::clear() {
   look_for_parked_ = true;
 }
 
-// --- the interface ---
-
 EditHistory::EditHistory(EntityRegistry& registry, std::uint64_t bytes_max)
     : impl_(std::make_unique<Impl>(registry, bytes_max)) {
   registry.host().set_edit_log(this);
@@ -493,11 +489,18 @@ std::uint32_t EditHistory::drop_steps(std::uint64_t user) {
   return dropped;
 }
 
+void EditHistory::keep_until(std::uint64_t sequence) {
+  impl_->close();
+  for (auto& [user, of] : impl_->users_)
+    for (auto* const stack : {&of.undo, &of.redo})
+      while (!stack->empty() && stack->back()->sequence > sequence) impl_->drop_newest(of, *stack);
+  impl_->look_for_parked_ = true;
+}
+
 std::uint32_t EditHistory::steps(std::uint64_t user, HistoryAct act) const noexcept {
   impl_->close();
   const auto* const of = impl_->find(user);
-  if (!of) return 0;
-  return static_cast<std::uint32_t>(act == HistoryAct::undo ? of->undo.size() : of->redo.size());
+  return static_cast<std::uint32_t>(!of ? 0 : act == HistoryAct::undo ? of->undo.size() : of->redo.size());
 }
 
 std::vector<HistoryStep> EditHistory::list(std::uint64_t user, std::uint32_t offset, std::uint32_t limit) const {

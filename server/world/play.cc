@@ -97,7 +97,7 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
   history.also_save(last_run.take_changes());
   mark.end(registry.sequence(), tick);
   (void)pacer.set({.speed = level_pace.speed, .paused = level_pace.paused}, Clock::now());
-  saver.drop_level(std::move(change), [this](const Saver::Report& report) {
+  saver.save_replaced(std::move(change), [this](const Saver::Report& report) {
     if (!report && options.on_warning)
       options.on_warning("the world is the level again, but the file still contains the run: " +
                          report.error().detail() + ". That is tried again");

@@ -42,7 +42,8 @@ std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std
 }
 
 WorldFile open_file(const std::string& path, const WorldOptions& options) {
-  auto file = WorldFile::open(path, {.mode = options.open, .merge_bytes = options.merge_bytes});
+  auto file = WorldFile::open(
+      path, {.mode = options.open, .merge_bytes = options.merge_bytes, .past_bytes = options.past_bytes});
   if (!file) throw WorldError(std::move(file.error()));
   return std::move(*file);
 }

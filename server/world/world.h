@@ -25,6 +25,7 @@
 #include "server/world/file/world_error.h"
 #include "server/world/flush_visitor.h"
 #include "server/world/journal/recovery.h"
+#include "server/world/restored.h"
 #include "server/world/run.h"
 #include "server/world/saving/durability.h"
 #include "server/world/time/pacer.h"
@@ -71,6 +72,10 @@ struct WorldOptions {
   /// Limit on the memory of the steps that users can undo and redo. Beyond it, the oldest steps are
   /// dropped. If 0, nothing can be undone.
   std::uint64_t history_bytes = 256u << 20;
+  /// Limit on the size of past states in the file, to which restore() returns: of the replaced rows
+  /// and of the recorded inputs. Beyond it, the oldest are dropped. If 0, only the states since the
+  /// last save are kept.
+  std::uint64_t past_bytes = 0;
   /// Limit on the memory for copies of what a run has changed. With these copies, stop_playing()
   /// returns to the level in place. Beyond the limit, or if a manager cannot keep its state
   /// (Manager::keep), it reads the level from the file instead, which takes longer.
@@ -265,10 +270,22 @@ class World {
   /// Returns up to `limit` steps of the current run or, if none is on, of the last one, from
   /// `offset` on, the newest first.
   std::vector<RunEdit> run_edits(std::uint32_t offset, std::uint32_t limit) const;
+  /// Returns the past states that the file contains, the oldest first. Waits for a running save.
+  /// Must be called between inputs, but not by a FlushVisitor.
+  [[nodiscard]] std::expected<std::vector<KeptPast>, WorldError> past();
+  /// Returns to a past state: saves the world, and then gives the registry the state, the tick, and
+  /// the clock that the world had, except that the sequence goes on. Handlers and sinks stay, and
+  /// restore hooks are called as after EntityRegistry::load(). Of the history, the steps that were
+  /// made by then stay. Begins a new epoch. Inputs are done again, unseen by sinks, if the state is
+  /// between two saves. Fails without any effect if the state is not kept, if it was recorded with
+  /// other code or types and not saved, if a run is on, or if the world cannot be saved. Saving the
+  /// state has only begun when the call returns, as for stop_playing(). Must be called between
+  /// inputs, but not by a FlushVisitor.
+  [[nodiscard]] std::expected<Restored, WorldError> restore(const RestoreTarget& target);
   /// Returns the epoch, a random nonzero number that was drawn when this world was opened, or by
-  /// play() or stop_playing(). Within an epoch, each sequence number identifies one input. Inputs
-  /// that were not durable when the previous process ended are lost, and their sequence numbers now
-  /// identify other inputs. May be called on any thread.
+  /// play(), stop_playing(), or restore(). Within an epoch, each sequence number identifies one
+  /// input. Inputs that were not durable when the previous process ended are lost, and their
+  /// sequence numbers now identify other inputs. May be called on any thread.
   std::uint64_t epoch() const noexcept;
   /// Returns the sequence number of the last input on disk, either in the state or in the journal.
   /// May be called on any thread.

@@ -136,6 +136,19 @@ struct World::Impl {
   /// Applies selected edits of the last run to the level.
   std::expected<KeepReport, std::string> apply_kept(const KeepSelection& selection, const Sender& by);
   void begin_epoch(bool replaced);
+  // --- server/world/restore.cc ---
+  /// Waits until the file is not in use, and returns WorldFile::past().
+  std::expected<std::vector<FilePast>, WorldError> kept_past();
+  struct RestorePlan {
+    FilePast from, present;
+    std::uint64_t stop_before = 0;  ///< the first input that is not done again; 0 if there is none
+  };
+  /// Finds how to make a state. Changes nothing.
+  std::expected<RestorePlan, WorldError> plan_restore(const RestoreTarget& target);
+  /// Gives the registry and the tick the planned state. Returns the number of inputs that were done
+  /// again. After an error, the state is undefined.
+  std::expected<std::uint64_t, WorldError> make_past(const RestorePlan& plan);
+  std::expected<Restored, WorldError> restore(const RestoreTarget& target);
   /// Performs a flush. Returns false if the inbox was taken for the last time.
   bool flush_and_go_on() {
     flush();

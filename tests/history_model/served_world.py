@@ -64,6 +64,11 @@ class ServedWorld(Encoding):
                 data = b"".join(batch_bytes(session.types, self.batch(name, *each)) for each in argument["batches"])
                 value = {"batches": data, "label": argument.get("label", ""), "gesture": argument.get("gesture", 0)}
                 self.ack = session.push("muster.Step", NIL, value, kind=TABLE)
+                # An entity that the Step also destroys is in no content, but its id is used.
+                used = {symbol for _, messages in argument["batches"] for each in messages
+                        for symbol in each.get("ids", [each.get("target")])}
+                for unborn in self.unborn.values():
+                    unborn -= used
             else:
                 self.ack = session.push_batch(self.batch(name, verb, argument))
         except Refused as refusal:

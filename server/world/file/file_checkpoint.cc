@@ -130,8 +130,9 @@ std::expected<bool, WorldError> WorldFile::is_foreign() {
   return foreign;
 }
 
-FileMeta WorldFile::next_meta(const CheckpointStamp& stamp) const {
+FileMeta WorldFile::next_meta(const CheckpointStamp& stamp, const std::vector<FilePoint>& past) const {
   FileMeta meta = meta_;
+  meta.past = past;
   ++meta.checkpoint;
   meta.product = "muster " + std::string(world_format::product);
   meta.saved = utc_now();
@@ -152,7 +153,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     rows_.clear();
     digest_ = {};
     left_over_.clear();
-    level_rows_.clear();
+    past_rows_.clear();
     history_.forget();
     const std::string empty = "DELETE FROM state WHERE checkpoint > " + std::to_string(kept_level(stamp));
     if (auto emptied = database_->run(empty.c_str(), doing); !emptied)
@@ -165,8 +166,10 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   const auto all = [] { return false; };
   const bool had_nothing_to_remove = left_over_.empty();
   if (auto removed = remove_left_over(all); !removed) return std::unexpected(std::move(removed.error()));
-  FileMeta meta = next_meta(stamp);
-  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, kept_level(stamp), shown_);
+  const std::vector<FilePoint> past = *foreign ? std::vector<FilePoint>() : next_past(stamp);
+  FileMeta meta = next_meta(stamp, past);
+  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, kept_rows(stamp, past),
+                shown_);
   save(sink);
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
@@ -174,7 +177,8 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     sink.committed();
     return unchanged();
   }
-  const auto first_left = journal_.remove_past(*database_, contained.group, all);
+  const std::uint64_t past_group = FileMeta::past_group(past, contained.group);
+  const auto first_left = journal_.remove_past(*database_, past_group, all);
   if (!first_left) return std::unexpected(first_left.error());
   auto report = make_current(stamp, sink, std::move(meta), contained);
   if (!report) return report;
@@ -220,15 +224,18 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   sink.committed();
   history_.committed();
   digest_ = sink.digest();
-  meta_ = std::move(meta);
-  const std::vector<std::int64_t> of_level = sink.of_level();
-  level_rows_.insert(level_rows_.end(), of_level.begin(), of_level.end());
-  left_over_ = sink.replaced();
-  // Rows of a level that has been dropped lie below the other rows, so they must be removed first.
-  if (!meta_.level && !level_rows_.empty())
-    left_over_.insert(left_over_.begin(), level_rows_.begin(), level_rows_.end());
-  if (!meta_.level) level_rows_.clear();
-  journal_.saved(contained, meta_.sequence);
+  const std::vector<FilePoint> past_before = std::exchange(meta_, std::move(meta)).past;
+  if (!sink.past().empty()) past_rows_[meta_.checkpoint].add(sink.past());
+  left_over_.clear();
+  // The rows of dropped checkpoints lie below the other rows, so they must be removed first.
+  const std::vector<std::uint64_t> kept = meta_.kept_checkpoints();
+  take_unneeded(past_rows_, kept.empty() ? 0 : kept.front(), left_over_);
+  const std::vector<std::int64_t> replaced = sink.replaced();
+  left_over_.insert(left_over_.end(), replaced.begin(), replaced.end());
+  is_fresh_ = stamp.level == LevelAct::drop || stamp.level == LevelAct::replace ||
+              (journal_.end().group == contained.group && journal_.end().last != meta_.sequence);
+  count_past(past_before, contained);
+  journal_.saved(contained, meta_.past_group(), meta_.sequence);
   if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
   set_mark(journal_.end().group);
   const SinkCounts& counts = sink.counts();
@@ -306,8 +313,9 @@ std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slic
       wrote(slice.merges);
       return SaveStep{};
     }
+    now.past = next_past(*now.stamp);
     now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside,
-                     kept_level(*now.stamp), shown_);
+                     kept_rows(*now.stamp, now.past), shown_);
   }
   FileSink& sink = *now.sink;
   const std::uint64_t before = sink.counts().bytes_written;
@@ -327,7 +335,7 @@ std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slic
     sink.committed();
     return SaveStep{.state = State::done, .report = unchanged()};
   }
-  auto report = make_current(*now.stamp, sink, next_meta(*now.stamp), now.contained);
+  auto report = make_current(*now.stamp, sink, next_meta(*now.stamp, now.past), now.contained);
   if (!report) return std::unexpected(std::move(report.error()));
   now.sink.reset();
   wrote(slice.merges);

@@ -71,7 +71,7 @@ std::expected<void, WorldError> FileJournal::open(Database& database, const File
   newest_ = meta.group;
   unread_ = false;
   past_first_ = meta.group + 1;
-  past_last_ = meta.group;
+  past_last_ = meta.past_group();
   auto statement = database.prepare("SELECT min(id), max(id) FROM journal", reading);
   if (!statement) return std::unexpected(std::move(statement.error()));
   if (statement->step() != SqlStep::row) return std::unexpected(database.error(reading));
@@ -86,7 +86,8 @@ std::expected<void, WorldError> FileJournal::open(Database& database, const File
 }
 
 std::expected<JournalReport, WorldError> FileJournal::read(Database& database, const FileMeta& meta,
-                                                           const std::string& shown, const Take& take) {
+                                                           const std::string& shown, const Take& take,
+                                                           std::uint64_t newest) {
   const auto damaged = [&](const std::string& what) {
     return std::unexpected(WorldError(WorldErrorCode::damaged, shown, "damaged: in the journal " + what));
   };
@@ -98,11 +99,11 @@ std::expected<JournalReport, WorldError> FileJournal::read(Database& database, c
   auto code_of = database.prepare("SELECT identity FROM codes WHERE id = ?1", reading);
   if (!code_of) return std::unexpected(std::move(code_of.error()));
   auto rows = database.prepare(
-      "SELECT id, first, last, first_tick, last_tick, epoch, code, types, checksum, records FROM journal WHERE id > ?1 "
-      "ORDER BY id",
+      "SELECT id, first, last, first_tick, last_tick, epoch, code, types, checksum, records FROM journal "
+      "WHERE id > ?1 AND id <= ?2 ORDER BY id",
       reading);
   if (!rows) return std::unexpected(std::move(rows.error()));
-  rows->bind(1, meta.group);
+  rows->bind(1, meta.group).bind(2, newest);
   end_ = {.group = meta.group, .checksum = meta.chain, .last = meta.sequence};
   newest_ = meta.group;
   unread_ = true;
@@ -181,10 +182,10 @@ void FileJournal::appended(const JournalGroup& group) noexcept {
   newest_ = group.id;
 }
 
-std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& database, std::uint64_t contained,
+std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& database, std::uint64_t past,
                                                                   const std::function<bool()>& enough) {
   constexpr const char* removing = "removing groups of the past";
-  if (past_first_ > contained) return past_first_;
+  if (past_first_ > past) return past_first_;
   const std::pair<Statement*, const char*> statements[] = {{&remove_, "DELETE FROM journal WHERE id = ?1"},
                                                            {&oldest_, "SELECT min(id) FROM journal"}};
   for (const auto& [statement, sql] : statements) {
@@ -194,23 +195,23 @@ std::expected<std::uint64_t, WorldError> FileJournal::remove_past(Database& data
     *statement = std::move(*prepared);
   }
   std::uint64_t next = past_first_;
-  for (bool more = true; more && next <= contained; more = !enough()) {
+  for (bool more = true; more && next <= past; more = !enough()) {
     if (!remove_.bind(1, next).run()) return std::unexpected(database.error(removing));
     // In a damaged file, group numbers may be far apart, so do not iterate over all numbers.
     oldest_.reset();
     if (oldest_.step() != SqlStep::row) return std::unexpected(database.error(removing));
-    next = oldest_.is_null(0) ? contained + 1 : std::max(next + 1, oldest_.integer(0));
+    next = oldest_.is_null(0) ? past + 1 : std::max(next + 1, oldest_.integer(0));
     oldest_.reset();
   }
-  if (next <= contained) return next;
+  if (next <= past) return next;
   auto removed = database.run("DELETE FROM codes WHERE id NOT IN (SELECT code FROM journal)", removing);
   if (!removed) return std::unexpected(std::move(removed.error()));
   return next;
 }
 
-void FileJournal::saved(const JournalEnd& contained, std::uint64_t sequence) noexcept {
+void FileJournal::saved(const JournalEnd& contained, std::uint64_t past, std::uint64_t sequence) noexcept {
   newest_ = end_.group;
-  past_last_ = contained.group;
+  past_last_ = past;
   // No inputs were recorded after the checkpoint was taken, so the next group starts directly after
   // the checkpoint, regardless of what the earlier groups contain.
   if (end_.group == contained.group) end_.last = sequence;

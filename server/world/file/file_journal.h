@@ -42,8 +42,10 @@ class FileJournal {
   /// aligned to 16. If a group is invalid, fails with an error that names it. SQLite commits are
   /// atomic, so a partial group can only mean damage. Must be called inside the caller's read
   /// transaction. Does not change the file.
+  /// Groups with numbers above `newest` are ignored.
   [[nodiscard]] std::expected<JournalReport, WorldError> read(Database& database, const FileMeta& meta,
-                                                              const std::string& shown, const Take& take);
+                                                              const std::string& shown, const Take& take,
+                                                              std::uint64_t newest = ~std::uint64_t{0} >> 1);
 
   /// Writes a group inside the caller's transaction, and sets the group's id. appended() must be
   /// called after the commit.
@@ -51,15 +53,15 @@ class FileJournal {
                                                        JournalGroup& group);
   void appended(const JournalGroup& group) noexcept;
 
-  /// Must be called after committing a checkpoint that contains the inputs up to `sequence`. The
-  /// groups up to `contained` are part of the checkpoint and become past groups.
-  void saved(const JournalEnd& contained, std::uint64_t sequence) noexcept;
+  /// Must be called after committing a checkpoint that contains the inputs up to `sequence` and the
+  /// groups up to `contained`. The groups up to `past` become past groups.
+  void saved(const JournalEnd& contained, std::uint64_t past, std::uint64_t sequence) noexcept;
   /// Returns true if the file has past groups.
   bool has_past() const noexcept { return past_first_ <= past_last_; }
-  /// Removes the groups up to `contained`, oldest first. Calls `enough` after each removal, and
+  /// Removes the groups up to `past`, oldest first. Calls `enough` after each removal, and
   /// stops when it returns true. Must be called inside the caller's transaction. Returns the number
   /// of the first remaining group, which must be passed to past_removed() after the commit.
-  [[nodiscard]] std::expected<std::uint64_t, WorldError> remove_past(Database& database, std::uint64_t contained,
+  [[nodiscard]] std::expected<std::uint64_t, WorldError> remove_past(Database& database, std::uint64_t past,
                                                                      const std::function<bool()>& enough);
   std::uint64_t past_last() const noexcept { return past_last_; }
   void past_removed(std::uint64_t first_left) noexcept { past_first_ = first_left; }

@@ -15,9 +15,12 @@ constexpr const char* reading_level = "reading the level";
 }  // namespace
 
 std::expected<void, WorldError> WorldFile::load_level(const Read& read) {
-  if (auto begun = database_->run("BEGIN", reading_level); !begun) return begun;
+  return read_past(meta_.of_level(), "the level", read);
+}
+
+std::expected<void, WorldError> WorldFile::read_past(const FileMeta& meta, const std::string& what, const Read& read) {
+  if (auto begun = database_->run("BEGIN", ("reading " + what).c_str()); !begun) return begun;
   const Transaction transaction(*database_);
-  const FileMeta meta = meta_.of_level();
   KeptRows rows;
   FileSource source(*database_, meta, rows, shown_);
   const std::expected<void, StateError> taken = read(source);
@@ -25,7 +28,7 @@ std::expected<void, WorldError> WorldFile::load_level(const Read& read) {
   if (!taken)
     return std::unexpected(
         error(WorldErrorCode::incompatible,
-              "the level is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what));
+              what + " is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what));
   return {};
 }
 
@@ -36,11 +39,17 @@ std::expected<void, WorldError> WorldFile::know_level() {
       reading_level);
   if (!statement) return std::unexpected(std::move(statement.error()));
   std::optional<StateKey> last;
+  std::vector<std::int64_t> removals;
   SqlStep step;
   while ((step = statement->step()) == SqlStep::row) {
     const StateKey key{static_cast<StateSection>(statement->integer(1)), statement->integer(2),
                        static_cast<std::uint32_t>(statement->integer(3))};
-    if (std::exchange(last, key) == key || statement->is_null(6)) continue;
+    if (std::exchange(last, key) == key) {
+      // Other kept checkpoints are not kept any longer.
+      (statement->is_null(6) ? removals : left_over_).push_back(static_cast<std::int64_t>(statement->integer(0)));
+      continue;
+    }
+    if (statement->is_null(6)) continue;
     const KeptRow kept{.id = static_cast<std::int64_t>(statement->integer(0)),
                        .checkpoint = statement->integer(4),
                        .checksum = statement->integer(5),
@@ -49,6 +58,7 @@ std::expected<void, WorldError> WorldFile::know_level() {
     digest_.add(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
   }
   if (step == SqlStep::error) return std::unexpected(database_->error(reading_level));
+  left_over_.insert(left_over_.end(), removals.begin(), removals.end());
   return {};
 }
 

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <ctime>
 #include <optional>
+#include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "schema/hex.h"
@@ -16,6 +18,24 @@ namespace muster {
 namespace {
 
 using Values = std::map<std::string, std::string>;
+
+const std::string past_prefix = "past_";
+
+bool read_number(std::string_view text, std::uint64_t& number, int base = 10) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+/// Reads the value of a past checkpoint. Returns false if it is not one.
+bool read_point(const std::string& name, const std::string& value, FilePoint& point) {
+  std::istringstream in(value);
+  std::string sequence, tick, rows, group, chain, alone;
+  if (!(in >> sequence >> tick >> rows >> point.digest >> group >> chain >> point.saved)) return false;
+  if (in >> alone) point.alone = alone == "alone";
+  return read_number(std::string_view(name).substr(past_prefix.size()), point.checkpoint) &&
+         read_number(sequence, point.sequence) && read_number(tick, point.tick) && read_number(rows, point.rows) &&
+         read_number(group, point.group) && read_number(chain, point.chain, 16) && point.checkpoint != 0;
+}
 
 std::string checksum_of(const Values& values) {
   std::string all;
@@ -49,6 +69,11 @@ Values values_of(const FileMeta& meta, std::uint32_t format) {
     values["level_rows"] = std::to_string(meta.level->rows);
     values["level_digest"] = meta.level->digest;
   }
+  for (const FilePoint& point : meta.past)
+    values[past_prefix + std::to_string(point.checkpoint)] =
+        std::to_string(point.sequence) + ' ' + std::to_string(point.tick) + ' ' + std::to_string(point.rows) + ' ' +
+        point.digest + ' ' + std::to_string(point.group) + ' ' + hex(point.chain) + ' ' + point.saved +
+        (point.alone ? " alone" : "");
   if (meta.run_steps) {
     values["run_first"] = std::to_string(meta.run_steps->first);
     values["run_last"] = std::to_string(meta.run_steps->last);
@@ -67,7 +92,48 @@ FileMeta FileMeta::of_level() const {
   of.rows = level->rows;
   of.digest = level->digest;
   of.level.reset();
+  of.past.clear();
   return of;
+}
+
+FileMeta FileMeta::of_point(const FilePoint& point) const {
+  FileMeta of = *this;
+  of.checkpoint = point.checkpoint;
+  of.sequence = point.sequence;
+  of.tick = point.tick;
+  of.rows = point.rows;
+  of.digest = point.digest;
+  of.group = point.group;
+  of.chain = point.chain;
+  of.saved = point.saved;
+  of.level.reset();
+  of.past.clear();
+  return of;
+}
+
+std::uint64_t FileMeta::past_group(const std::vector<FilePoint>& past, std::uint64_t contained) noexcept {
+  const auto first = std::ranges::find(past, false, &FilePoint::alone);
+  return first == past.end() ? contained : first->group;
+}
+
+FilePoint FileMeta::as_point() const {
+  return {.checkpoint = checkpoint,
+          .sequence = sequence,
+          .tick = tick,
+          .rows = rows,
+          .digest = digest,
+          .group = group,
+          .chain = chain,
+          .saved = saved,
+          .alone = level.has_value()};
+}
+
+std::vector<std::uint64_t> FileMeta::kept_checkpoints() const {
+  std::vector<std::uint64_t> all;
+  for (const FilePoint& point : past) all.push_back(point.checkpoint);
+  // During a run, the level is newer than all others.
+  if (level && (all.empty() || all.back() != level->checkpoint)) all.push_back(level->checkpoint);
+  return all;
 }
 
 std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format, const std::string& shown) {
@@ -123,6 +189,21 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
     if (error != std::errc() || end != text.data() + text.size())
       return damaged("'" + std::string(name) + "' is not a number: '" + text + "'");
   }
+  for (const auto& [name, value] : values) {
+    if (!name.starts_with(past_prefix)) continue;
+    FilePoint point;
+    if (!read_point(name, value, point))
+      return damaged("'" + name + "' does not describe a checkpoint: '" + value + "'");
+    meta.past.push_back(std::move(point));
+  }
+  std::ranges::sort(meta.past, {}, &FilePoint::checkpoint);
+  for (std::size_t i = 0; i < meta.past.size(); ++i) {
+    const FilePoint& point = meta.past[i];
+    const bool last = i + 1 == meta.past.size();
+    if (point.checkpoint >= (last ? meta.checkpoint : meta.past[i + 1].checkpoint) ||
+        point.group > (last ? meta.group : meta.past[i + 1].group))
+      return damaged("the past checkpoint " + std::to_string(point.checkpoint) + " is newer than one that follows it");
+  }
   if (meta.level && (meta.level->checkpoint == 0 || meta.level->checkpoint > meta.checkpoint))
     return damaged("the level is checkpoint " + std::to_string(meta.level->checkpoint) + ", but the newest is " +
                    std::to_string(meta.checkpoint));
@@ -149,6 +230,12 @@ std::string utc_now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+std::int64_t seconds_of(const std::string& text) noexcept {
+  std::tm parts{};
+  const char* const end = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return end != nullptr && *end == '\0' ? static_cast<std::int64_t>(::timegm(&parts)) : 0;
 }
 
 FileAlone read_alone(const std::string& path, const std::string& shown, bool whole) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "server/world/file/database.h"
 
@@ -19,6 +20,18 @@ struct FileLevel {
   std::uint64_t checkpoint = 0, sequence = 0, tick = 0;
   std::uint64_t rows = 0;
   std::string digest;
+};
+
+/// A past checkpoint whose rows stay in the file, together with all groups after it, so that the
+/// world can return to its state and to each state until the next such checkpoint.
+struct FilePoint {
+  std::uint64_t checkpoint = 0, sequence = 0, tick = 0;
+  std::uint64_t rows = 0;
+  std::string digest;
+  std::uint64_t group = 0, chain = 0;  ///< like FileMeta::group and FileMeta::chain
+  std::string saved;                   ///< time of the checkpoint
+  /// True if it is a level, which does not lead to the next one.
+  bool alone = false;
 };
 
 /// The steps of the history that belong to a run: those with the numbers `first` to `last`. While
@@ -50,10 +63,21 @@ struct FileMeta {
   std::string history;
   std::optional<FileLevel> level = {};     ///< set while a run is on
   std::optional<RunSteps> run_steps = {};  ///< steps of the current run, or of the last one
+  std::vector<FilePoint> past = {};        ///< the past checkpoints that are kept, the oldest first
 
   /// Returns the values that this table would have if the file's state were the level, which must
   /// be set.
   FileMeta of_level() const;
+  /// Like of_level(), but for a past checkpoint.
+  FileMeta of_point(const FilePoint& point) const;
+  /// Describes this checkpoint as a past one.
+  FilePoint as_point() const;
+  /// Returns the numbers of the past checkpoints whose rows are kept, in ascending order.
+  std::vector<std::uint64_t> kept_checkpoints() const;
+  /// Returns the last group that neither `past` nor a state that contains the groups up to
+  /// `contained` needs, or 0.
+  static std::uint64_t past_group(const std::vector<FilePoint>& past, std::uint64_t contained) noexcept;
+  std::uint64_t past_group() const noexcept { return past_group(past, group); }
 };
 
 /// Reads and checks the table of a file in the given format. Fails with `damaged` if a value is
@@ -78,5 +102,7 @@ FileAlone read_alone(const std::string& path, const std::string& shown, bool who
 
 std::string new_world_name();
 std::string utc_now();
+/// Returns the seconds since 1970 of a time that utc_now() returned, or 0 if `text` is not one.
+std::int64_t seconds_of(const std::string& text) noexcept;
 
 }  // namespace muster

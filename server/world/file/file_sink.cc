@@ -8,14 +8,14 @@ constexpr const char* writing = "writing a checkpoint";
 }
 
 FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint,
-                   std::uint64_t save, Replacing replacing, std::uint64_t level, std::string shown)
+                   std::uint64_t save, Replacing replacing, std::uint64_t kept, std::string shown)
     : database_(database),
       rows_(rows),
       digest_(digest),
       checkpoint_(checkpoint),
       save_(save),
       replacing_(replacing),
-      level_(level),
+      kept_(kept),
       shown_(std::move(shown)) {
   const std::pair<Statement*, const char*> statements[] = {
       {&insert_,
@@ -102,9 +102,9 @@ void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const
                .length = bytes.size(),
                .given_version = version,
                .given = true,
-               .over_level = old != nullptr && (old->over_level || old->checkpoint <= level_),
+               .over_kept = old != nullptr && (old->over_kept || old->checkpoint <= kept_),
                .seen = save_};
-  const bool in_place = replacing_ == Replacing::in_place && old != nullptr && old->checkpoint > level_;
+  const bool in_place = replacing_ == Replacing::in_place && old != nullptr && old->checkpoint > kept_;
   if (in_place) {
     if (!update_.bind(1, static_cast<std::uint64_t>(old->id))
              .bind(2, checkpoint_)
@@ -119,7 +119,7 @@ void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const
   if (error_) return;
   if (old != nullptr) {
     digest_.remove(RowStamp::of(key, old->checkpoint), old->checksum, old->length);
-    if (!in_place) (old->checkpoint <= level_ ? level_replaced_ : replaced_).push_back(old->id);
+    if (!in_place) leave(*old);
   }
   digest_.add(stamp, kept.checksum, kept.length);
   written_.emplace_back(key, kept);
@@ -127,18 +127,24 @@ void FileSink::write(const StateKey& key, std::uint64_t version, std::span<const
   counts_.bytes_written += bytes.size();
 }
 
+void FileSink::leave(const KeptRow& old) {
+  if (old.checkpoint > kept_) return replaced_.push_back(old.id);
+  past_.rows.push_back(old.id);
+  past_.bytes += old.length;
+}
+
 void FileSink::remove(const Row& row) {
   if (error_) return;
   const auto& [key, kept] = row;
-  const bool is_of_level = kept.checkpoint <= level_;
-  if (replacing_ == Replacing::in_place && !is_of_level && !kept.over_level) {
+  const bool is_kept = kept.checkpoint <= kept_;
+  if (replacing_ == Replacing::in_place && !is_kept && !kept.over_kept) {
     if (!remove_.bind(1, static_cast<std::uint64_t>(kept.id)).run()) return fail(key);
   } else {
     insert(key, row_checksum(RowStamp::of(key, checkpoint_, true), {}), std::nullopt);
     if (error_) return;
-    (is_of_level ? level_replaced_ : replaced_).push_back(kept.id);
+    leave(kept);
     // The row without bytes must stay as long as there is a row below it.
-    (level_ != 0 && (is_of_level || kept.over_level) ? level_removals_ : removals_).push_back(database_.last_row());
+    (kept_ != 0 && (is_kept || kept.over_kept) ? past_.removals : removals_).push_back(database_.last_row());
   }
   digest_.remove(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
   removed_.push_back(key);
@@ -173,15 +179,9 @@ std::vector<std::int64_t> FileSink::replaced() const {
   return all;
 }
 
-std::vector<std::int64_t> FileSink::of_level() const {
-  std::vector<std::int64_t> all = level_replaced_;
-  all.insert(all.end(), level_removals_.begin(), level_removals_.end());
-  return all;
-}
-
 std::vector<std::int64_t> FileSink::inserted() const {
   std::vector<std::int64_t> all = removals_;
-  all.insert(all.end(), level_removals_.begin(), level_removals_.end());
+  all.insert(all.end(), past_.removals.begin(), past_.removals.end());
   for (const auto& [key, kept] : written_) all.push_back(kept.id);
   return all;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/world/file/database.h"
+#include "server/world/file/past_rows.h"
 #include "server/world/rows/kept_rows.h"
 
 namespace muster {
@@ -27,10 +28,10 @@ enum class Replacing : std::uint8_t {
 class FileSink : public StateSink {
  public:
   /// `checkpoint` is the number of the checkpoint being written. No earlier sink for `rows` may
-  /// have used the same `save` number. Rows of the checkpoint `level` and of earlier ones are
-  /// neither changed nor returned by replaced(); 0 means that there is no level.
+  /// have used the same `save` number. Rows of the checkpoint `kept` and of earlier ones are
+  /// neither changed nor returned by replaced(); 0 means that none is kept.
   FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint, std::uint64_t save,
-           Replacing replacing, std::uint64_t level, std::string shown);
+           Replacing replacing, std::uint64_t kept, std::string shown);
 
   bool has(const StateKey& key, std::uint64_t version) override;
   void row(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes) override;
@@ -51,8 +52,8 @@ class FileSink : public StateSink {
   /// bytes come last, because the rows that they mark as deleted must be removed first. If all rows
   /// were written in place, returns an empty list.
   std::vector<std::int64_t> replaced() const;
-  /// Returns the ids of rows that are needed only as long as the level is kept, as replaced() does.
-  std::vector<std::int64_t> of_level() const;
+  /// Returns the rows that are no longer current, but that kept checkpoints need.
+  const PastRows& past() const noexcept { return past_; }
   /// Returns the ids of inserted rows.
   std::vector<std::int64_t> inserted() const;
 
@@ -63,6 +64,8 @@ class FileSink : public StateSink {
   /// Inserts a row. A row without bytes marks the row with that key as deleted.
   void insert(const StateKey& key, std::uint64_t checksum, std::optional<std::span<const std::byte>> bytes);
   void write(const StateKey& key, std::uint64_t version, std::span<const std::byte> bytes, const KeptRow* old);
+  /// Notes that a row is no longer current.
+  void leave(const KeptRow& old);
   void fail(const StateKey& key);
 
   Database& database_;
@@ -71,15 +74,15 @@ class FileSink : public StateSink {
   std::uint64_t checkpoint_;
   std::uint64_t save_;
   Replacing replacing_;
-  std::uint64_t level_;
+  std::uint64_t kept_;
   std::string shown_;
   Statement insert_, update_, remove_;
   std::vector<Row> written_;
   std::vector<StateKey> removed_;
   // Row ids; the rows in `removals_` have no bytes.
   std::vector<std::int64_t> replaced_, removals_;
-  std::vector<std::int64_t> level_replaced_, level_removals_;  // the same for rows of the level
-  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;   // same as in the file
+  PastRows past_;
+  std::vector<std::pair<KeptRow*, std::uint64_t>> compared_;  // same as in the file
   // Number of known rows seen in this save.
   std::size_t whole_seen_ = 0, columns_seen_ = 0;
   SinkCounts counts_;

@@ -27,7 +27,7 @@ void FileSource::rows(StateSection section,
                       const std::function<void(const StateKey&, std::span<const std::byte>)>& take) {
   if (error_) return;
   StateDigest digest;
-  const std::string columns = "SELECT id, key, column_, checkpoint, checksum, bytes FROM state ";
+  const std::string columns = "SELECT id, key, column_, checkpoint, checksum, bytes, length(bytes) FROM state ";
   const std::string order = " ORDER BY key, column_, checkpoint DESC";
   // Keys are unsigned but SQL integers are signed, so keys with the highest bit set are read
   // second.
@@ -48,10 +48,22 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
   std::optional<StateKey> last;  // the key whose newest row has been found
   // The level's row of that key has been found, or its absence
   bool level_found = false;
-  // The key's newest row if it has no bytes and is newer than the level
-  std::optional<std::int64_t> removed_by;
+  std::uint64_t newer = 0;  // the checkpoint of the key's previous row, which is newer
+  // The key's rows without bytes. They are needed as long as there are rows below them.
+  struct Removal {
+    std::int64_t id;
+    std::uint64_t checkpoint;
+    bool covers = false;
+  };
+  std::vector<Removal> removals;
   const auto end_key = [&] {
-    if (removed_by) removals_.push_back(*std::exchange(removed_by, std::nullopt));
+    for (const Removal& each : removals) (each.covers ? past_[each.checkpoint].removals : removals_).push_back(each.id);
+    removals.clear();
+  };
+  // A row is part of each kept checkpoint from its own one to the one that replaced it.
+  const auto is_kept = [&](std::uint64_t checkpoint) {
+    const auto first = std::ranges::lower_bound(kept_, checkpoint);
+    return first != kept_.end() && *first < newer;
   };
   SqlStep step;
   while ((step = statement.step()) == SqlStep::row) {
@@ -76,10 +88,20 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
     }
     const bool is_of_level =
         meta_.level && checkpoint <= meta_.level->checkpoint && last == key && !std::exchange(level_found, true);
-    if (!is_newest && !(is_of_level && !removal)) {
+    const bool is_past = !is_newest && last == key && checkpoint <= meta_.checkpoint;
+    if (is_past && !removal && is_kept(checkpoint)) {
+      PastRows& past = past_[newer];
+      past.rows.push_back(id);
+      past.bytes += statement.integer(6);
+      for (Removal& each : removals) each.covers = true;
+      if (KeptRow* const kept = rows_.find(key)) kept->over_kept = true;
+    } else if (is_past && removal) {
+      removals.push_back({id, checkpoint});
+    } else if (!is_newest) {
       (removal ? removals_ : left_over_).push_back(id);
-      continue;
     }
+    if (is_newest || is_past) newer = checkpoint;
+    if (!is_newest && !(is_of_level && !removal)) continue;
     const RowStamp stamp = RowStamp::of(key, checkpoint, removal);
     const std::span<const std::byte> bytes = removal ? std::span<const std::byte>() : statement.blob(5);
     const std::uint64_t stored = statement.integer(4);
@@ -88,16 +110,9 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
       return damaged("the checksum of its " + std::to_string(bytes.size()) + " bytes is " + hex(found) +
                      ", stored was " + hex(stored));
     if (is_of_level && !removal) level_digest_.add(stamp, stored, bytes.size());
-    if (!is_newest) {
-      level_rows_.push_back(id);
-      if (removed_by)
-        level_removals_.push_back(*std::exchange(removed_by, std::nullopt));
-      else if (KeptRow* const kept = rows_.find(key))
-        kept->over_level = true;
-      continue;
-    }
+    if (!is_newest) continue;
     if (removal) {
-      removed_by = id;
+      removals.push_back({id, checkpoint});
       continue;
     }
     digest.add(stamp, stored, bytes.size());
@@ -149,12 +164,6 @@ std::expected<void, WorldError> FileSource::finish() {
             std::to_string(level_digest_.rows) + " with digest " + level_digest_.text() + " are there, " +
             std::to_string(meta_.level->rows) + " with digest " + meta_.level->digest + " were written"));
   return {};
-}
-
-std::vector<std::int64_t> FileSource::of_level() const {
-  std::vector<std::int64_t> all = level_rows_;
-  all.insert(all.end(), level_removals_.begin(), level_removals_.end());
-  return all;
 }
 
 std::vector<std::int64_t> FileSource::left_over() const {

@@ -8,6 +8,7 @@
 
 #include "server/world/file/database.h"
 #include "server/world/file/file_meta.h"
+#include "server/world/file/past_rows.h"
 #include "server/world/rows/kept_rows.h"
 
 namespace muster {
@@ -19,7 +20,7 @@ namespace muster {
 class FileSource : public StateSource {
  public:
   FileSource(Database& database, const FileMeta& meta, KeptRows& rows, std::string shown)
-      : database_(database), meta_(meta), rows_(rows), shown_(std::move(shown)) {}
+      : database_(database), meta_(meta), kept_(meta.kept_checkpoints()), rows_(rows), shown_(std::move(shown)) {}
 
   void rows(StateSection section,
             const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override;
@@ -32,9 +33,9 @@ class FileSource : public StateSource {
   /// checkpoint that never became current. Rows without bytes come last, because the rows that they
   /// mark as deleted must be removed first.
   std::vector<std::int64_t> left_over() const;
-  /// Returns the ids of rows that are needed only as long as the level is kept, in the order in
-  /// which they must be removed.
-  std::vector<std::int64_t> of_level() const;
+  /// Returns the rows that only kept checkpoints need (FileMeta::kept_checkpoints), by the
+  /// checkpoints that replaced them. Among them, only those of the level are checked.
+  PastRowsBy& past() noexcept { return past_; }
 
  private:
   bool read(Statement& statement, StateSection section, StateDigest& digest,
@@ -44,13 +45,13 @@ class FileSource : public StateSource {
 
   Database& database_;
   const FileMeta& meta_;
+  const std::vector<std::uint64_t> kept_;
   KeptRows& rows_;
   std::string shown_;
   std::map<StateSection, StateDigest> digests_;  // digests of the sections read so far
   StateDigest whole_;
   std::vector<std::int64_t> left_over_, removals_;
-  // Rows of the level below newer rows, and rows without bytes that mark such rows as deleted.
-  std::vector<std::int64_t> level_rows_, level_removals_;
+  PastRowsBy past_;
   StateDigest level_digest_;
   std::vector<std::byte> buffer_;
   std::optional<WorldError> error_;

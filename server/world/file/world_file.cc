@@ -341,7 +341,7 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   begun_.reset();
   rows_.clear();
   left_over_.clear();
-  level_rows_.clear();
+  past_rows_.clear();
   rows_known_ = false;
   if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
   const Transaction transaction(*database_);
@@ -358,7 +358,9 @@ std::expected<void, WorldError> WorldFile::load(const Read& read) {
   }
   digest_ = source.digest();
   left_over_ = source.left_over();
-  level_rows_ = source.of_level();
+  past_rows_ = std::move(source.past());
+  is_fresh_ = true;  // the journal may be applied in another way than it was recorded
+  if (auto measured = measure_past(); !measured) return measured;
   auto seen = database_->value("PRAGMA data_version", doing);
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
@@ -582,6 +584,7 @@ std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges me
   if (auto appended = journal_.append(*database_, shown_, group); !appended) return appended;
   if (auto committed = commit(doing); !committed) return committed;
   journal_.appended(group);
+  if (options_.past_bytes > 0) new_groups_.emplace_back(group.id, group.records.size());
   if (auto settled = settle(); !settled) return settled;
   set_mark(group.id);
   wrote(merges);

@@ -24,6 +24,7 @@
 #include "server/world/file/file_meta.h"
 #include "server/world/file/file_sink.h"
 #include "server/world/file/lock.h"
+#include "server/world/file/past_rows.h"
 #include "server/world/file/wal_use.h"
 #include "server/world/place/file_watch.h"
 #include "server/world/rows/format.h"
@@ -41,6 +42,16 @@ struct WorldFileOptions {
   /// Name of a registered SQLite VFS. Tests use one that simulates a failing disk.
   std::string vfs = {};
   const FileMeta* continues = nullptr;  ///< the checkpoint of the world to continue, or null
+  /// Limit on the size of the rows and groups that are kept for load_past(), where 0 means that
+  /// none are kept. Beyond it, the oldest are dropped. The rows of one checkpoint may exceed it.
+  std::uint64_t past_bytes = 0;
+};
+
+/// A checkpoint from which the states until the next one can be made again.
+struct FilePast {
+  FilePoint point;
+  std::uint64_t last_tick = 0;   ///< the newest tick that can be reached
+  std::uint64_t last_group = 0;  ///< number of the last group before the next such checkpoint
 };
 
 /// What a checkpoint does with the level, which is a past checkpoint whose rows are kept.
@@ -48,6 +59,8 @@ enum class LevelAct : std::uint8_t {
   none,
   keep,  ///< this checkpoint becomes the level, whose rows later checkpoints do not replace
   drop,  ///< there is no level anymore
+  /// The state is not a continuation of the previous checkpoint's. The level does not change.
+  replace,
 };
 
 /// The values that a checkpoint records in addition to the rows.
@@ -141,6 +154,17 @@ class WorldFile {
   /// Passes the rows of the level (FileMeta::level), which must exist, to `read`, and checks them
   /// as load() does. Changes nothing.
   [[nodiscard]] std::expected<void, WorldError> load_level(const Read& read);
+
+  /// Returns the checkpoints whose states load_past() can read, the oldest first and the current
+  /// one last. Must be called after journal().
+  [[nodiscard]] std::expected<std::vector<FilePast>, WorldError> past();
+  /// Makes the next checkpoint keep the current one as a past one.
+  void keep_current() noexcept { is_fresh_ = true; }
+  /// Passes the rows of a checkpoint that past() returned to `read`, and checks them as load()
+  /// does. Changes nothing.
+  [[nodiscard]] std::expected<void, WorldError> load_past(const FilePast& past, const Read& read);
+  /// Verifies the groups from such a checkpoint to the next one, and passes them to `take`.
+  [[nodiscard]] std::expected<void, WorldError> past_journal(const FilePast& past, const FileJournal::Take& take);
 
   /// Verifies the steps of the history, and passes them to `take` in ascending order of their
   /// numbers. Must be called after load().
@@ -263,7 +287,21 @@ class WorldFile {
   std::expected<void, WorldError> remove_some_past(const std::function<bool()>& enough);
   /// Returns true if another program has written to the file since the rows were read.
   std::expected<bool, WorldError> is_foreign();
-  FileMeta next_meta(const CheckpointStamp& stamp) const;
+  FileMeta next_meta(const CheckpointStamp& stamp, const std::vector<FilePoint>& past) const;
+  std::expected<void, WorldError> read_past(const FileMeta& meta, const std::string& what, const Read& read);
+  // --- server/world/file/file_past.cc ---
+  /// Returns the past checkpoints to keep once a checkpoint with this stamp is current.
+  std::vector<FilePoint> next_past(const CheckpointStamp& stamp) const;
+  /// Returns true if the current checkpoint must or should be kept as a past one.
+  bool becomes_past(const CheckpointStamp& stamp) const;
+  /// Returns the number of the newest checkpoint whose rows a checkpoint with this stamp must keep,
+  /// or 0.
+  std::uint64_t kept_rows(const CheckpointStamp& stamp, const std::vector<FilePoint>& past) const noexcept;
+  /// Finds the sizes of the groups that are kept.
+  std::expected<void, WorldError> measure_past();
+  /// Must be called once a checkpoint that contains the groups up to `contained` is current.
+  /// `before` are the past checkpoints that were kept until then.
+  void count_past(const std::vector<FilePoint>& before, const JournalEnd& contained);
   /// Makes the rows of the level known again after another program has written to the file. Must be
   /// called inside the transaction of a checkpoint, once all newer rows have been removed.
   std::expected<void, WorldError> know_level();
@@ -297,6 +335,7 @@ class WorldFile {
     const CheckpointStamp* stamp;
     const StateCopy* copied;
     JournalEnd contained;
+    std::vector<FilePoint> past = {};  // see next_past()
     std::optional<FileSink> sink = {};
     std::size_t given = 0;                                    // rows of the copy passed so far
     std::optional<std::vector<FileSink::Row>> vanished = {};  // set once all rows were passed
@@ -317,8 +356,14 @@ class WorldFile {
   StateDigest digest_;
   KeptRows rows_;
   std::vector<std::int64_t> left_over_;  // rows to remove, in this order
-  // Rows that are needed only as long as the level is kept. They are removed in this order.
-  std::vector<std::int64_t> level_rows_;
+  PastRowsBy past_rows_;                 // rows that only kept checkpoints need
+  // For each of FileMeta::past, the size of the groups from it to the next one or to the current
+  // checkpoint.
+  std::vector<std::uint64_t> past_groups_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> new_groups_;  // newer groups and their sizes
+  // True if the current checkpoint must be kept as a past one. If the states before it do not lead
+  // to its state by the journal, it must.
+  bool is_fresh_ = true;
   bool rows_known_ = false;   // true if rows_ and digest_ match the file
   std::string data_version_;  // changes if another program writes to the file
   std::optional<Begun> begun_;

@@ -21,9 +21,8 @@ struct KeptRow {
   /// meaningless, so a row read from the file has no version until it is compared or written.
   std::uint64_t given_version = 0;
   bool given = false;
-  /// True if a row of the level (FileMeta::level) with the same key lies below this row in the
-  /// file.
-  bool over_level = false;
+  /// True if a row of a kept checkpoint with the same key may lie below this row in the file.
+  bool over_kept = false;
   std::uint64_t seen = 0;  ///< number of the most recent save that contained this row
   /// Number of the most recent save for which the columns were unchanged.
   std::uint64_t seen_columns = 0;

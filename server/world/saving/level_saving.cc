@@ -1,4 +1,4 @@
-// Saves a level when a run begins, and drops it when the run ends.
+// Saves a level when a run begins, and the state that replaces another one.
 #include <iterator>
 #include <utility>
 
@@ -15,7 +15,7 @@ Saver::Report Saver::save_level(LevelChange change) {
   return report;
 }
 
-void Saver::drop_level(LevelChange change, std::function<void(Report)> then) {
+void Saver::save_replaced(LevelChange change, std::function<void(Report)> then) {
   stopped_.clear();
   change_ = std::move(change);
   (void)begin(std::move(then), true);

@@ -339,7 +339,7 @@ Saver::Report Saver::save_now() {
     return std::unexpected(stopped_error());
   }
   note_saved(version);
-  const bool replaced = change_.act == LevelAct::drop;
+  const bool replaced = change_.act == LevelAct::drop || change_.act == LevelAct::replace;
   change_ = {};
   held_.store(file_.held_bytes(), std::memory_order_relaxed);
   raise_saved(report->sequence);
@@ -470,7 +470,7 @@ bool Saver::do_step(Saving& of) {
       if (written && *written)
         failed_ = false;
       else if (of.whole)
-        fail(file_.path() + ": the level could not be saved" +
+        fail(file_.path() + ": the state that replaces the previous one could not be saved" +
              (written ? std::string() : ": " + written.error().detail()));
       return over(std::move(written));
     }

@@ -129,11 +129,12 @@ class Saver {
   };
   /// Like save(), but makes the saved state the level.
   Report save_level(LevelChange change);
-  /// Begins a save that drops the level, of whose state the registry's state is a continuation.
-  /// Until it has succeeded, nothing further is recorded, and each later save drops the level. May
-  /// be called on a world that was opened with opened_stopped(), which then records again. settle()
-  /// and pause_recording() must have been called before the state was replaced.
-  void drop_level(LevelChange change, std::function<void(Report)> then);
+  /// Begins a save of a state that replaces the previous one: `change.act` is LevelAct::drop, if
+  /// the state is a continuation of the level, or LevelAct::replace. Until it has succeeded,
+  /// nothing further is recorded, and each later save makes the change. May be called on a world
+  /// that was opened with opened_stopped(), which then records again. settle() and
+  /// pause_recording() must have been called before the state was replaced.
+  void save_replaced(LevelChange change, std::function<void(Report)> then);
   /// Sets the epoch of the inputs that follow.
   void set_epoch(std::uint64_t epoch);
   /// Begins a save. Returns false if one is already running.
