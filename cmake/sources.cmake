@@ -101,6 +101,7 @@ set(muster_registry_sources
   registry/moments/id_moments.cc
   registry/moments/kept_whole.cc
   registry/moments/moments.cc
+  registry/moments/rollback.cc
   registry/moments/row_return.cc
   registry/moments/synced_ticks.cc
   registry/moments/synctest.cc
@@ -162,6 +163,7 @@ set(muster_world_sources
   server/world/file/file_journal.cc
   server/world/file/file_level.cc
   server/world/file/file_meta.cc
+  server/world/file/file_past.cc
   server/world/file/file_sink.cc
   server/world/file/file_source.cc
   server/world/file/lock.cc
@@ -179,6 +181,9 @@ set(muster_world_sources
   server/world/place/left_behind.cc
   server/world/place/wal_content.cc
   server/world/play.cc
+  server/world/replay/replay.cc
+  server/world/replay/slice.cc
+  server/world/restore.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
   server/world/rows/preserved_columns.cc
@@ -407,6 +412,9 @@ set(muster_public_headers
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
   server/world/journal/recovery.h
+  server/world/replay/replay.h
+  server/world/replay/slice.h
+  server/world/restored.h
   server/world/run.h
   server/world/saving/durability.h
   server/world/time/pacer.h

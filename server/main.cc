@@ -398,7 +398,8 @@ std::string status_of(const Server& server, const World& world) {
 /// Returns true if SIGHUP reloads settings, log files and the certificate instead of stopping the
 /// server.
 bool reloads(const Arguments& arguments) {
-  return arguments.self_signed || !arguments.certificate.empty() || !arguments.config.empty() || !arguments.log_file.empty() || !arguments.audit_log.empty();
+  return arguments.self_signed || !arguments.certificate.empty() || !arguments.config.empty() ||
+         !arguments.log_file.empty() || !arguments.audit_log.empty();
 }
 
 /// Checks what can be checked without opening the world: the schemas and the list of users.

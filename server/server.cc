@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "server/access/address_file.h"
 #include "server/desk/desk.h"
-#include "server/door/address_file.h"
 #include "server/door/listener.h"
 #include "server/door/listening.h"
 #include "server/page_folder.h"

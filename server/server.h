@@ -135,7 +135,8 @@ class Server {
 
   /// Refuses new sessions, and tells the present ones that the server will stop. Stops the world
   /// once there are no sessions any longer or when `time` has passed. While the server drains, it
-  /// reports itself as unhealthy. Calls after the first have no effect. May be called on any thread.
+  /// reports itself as unhealthy. Calls after the first have no effect. May be called on any
+  /// thread.
   void drain(std::chrono::nanoseconds time);
   /// Notifies all sessions that the server is stopping, sends queued frames for at most one second,
   /// and closes the sessions. Called by the destructor.

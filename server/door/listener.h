@@ -59,9 +59,9 @@ class Listener {
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
   /// Calls `act` while the listener's thread does nothing.
   void while_resting(const std::function<void()>& act);
-  /// Accepts no further sessions, and tells the present ones that the server will stop. Calls `then`
-  /// on the listener's thread once, when there are no sessions any longer or when `time` has passed.
-  /// Calls after the first have no effect. May be called on any thread.
+  /// Accepts no further sessions, and tells the present ones that the server will stop. Calls
+  /// `then` on the listener's thread once, when there are no sessions any longer or when `time` has
+  /// passed. Calls after the first have no effect. May be called on any thread.
   void drain(std::chrono::nanoseconds time, std::function<void()> then);
   /// Notifies all sessions that the server is stopping, waits at most one second until the
   /// notifications have been sent, and closes the sessions.

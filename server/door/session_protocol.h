@@ -31,7 +31,8 @@ struct Door {
   std::function<const std::string*()> displaced = {};
   /// Ends all sessions of a user with the Fault, and returns their number. May be null.
   std::function<std::uint32_t(std::uint64_t user, const session::Fault& why)> evict = {};
-  bool drains = false;               ///< true if no further sessions are accepted, because the server will stop
+  /// True if no further sessions are accepted, because the server will stop.
+  bool drains = false;
   std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
   UsersChanges users_changes{users};
 };

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "messages/json_writer.h"
-#include "schema/quoted.h"
 #include "schema/hex.h"
+#include "schema/quoted.h"
 
 namespace muster {
 namespace {

@@ -196,8 +196,8 @@ std::string add_limit(ServerLimits& limits, const std::string& given, const std:
 }
 
 bool is_key(const CLI::Option& option) {
-  static constexpr std::string_view no_keys[] = {"help",  "version", "config", "check-config", "limit", "replay",
-                                                   "to",    "check",   "any-build", "slice",    "json"};
+  static constexpr std::string_view no_keys[] = {"help", "version", "config",    "check-config", "limit", "replay",
+                                                 "to",   "check",   "any-build", "slice",        "json"};
   return std::ranges::find(no_keys, option.get_single_name()) == std::end(no_keys);
 }
 std::string key_of(const CLI::Option& option) {

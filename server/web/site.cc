@@ -127,7 +127,8 @@ Site::Reply Site::judged(const HttpRequest& request, const RequestSource& source
   if (path->size() == 1 && first == "session") return session_reply(request);
   if (path->size() == 1 && (first == "health" || first == "metrics")) {
     const auto token = bearer_token(request);
-    if ((rules_.private_figures || !source.is_local()) && !(token && is_token_(*token))) return refused_token(token.has_value());
+    if ((rules_.private_figures || !source.is_local()) && !(token && is_token_(*token)))
+      return refused_token(token.has_value());
     Reply reply{Kind::later, {}};
     reply.ask = [ask = ask_figures_, metrics = first == "metrics"](auto then) { ask(metrics, std::move(then)); };
     return reply;

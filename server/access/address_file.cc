@@ -1,4 +1,4 @@
-#include "server/door/address_file.h"
+#include "server/access/address_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
