@@ -35,7 +35,8 @@ HttpAnswer figures_answer(const Figures* figures, const std::string& hang, bool 
 
 Site::AskFigures asked_figures(Desk& desk, CallLater call_later, std::function<std::uint32_t()> connections,
                                std::function<bool()> drains) {
-  return [&desk, call_later = std::move(call_later), connections = std::move(connections)](
+  return [&desk, call_later = std::move(call_later), connections = std::move(connections),
+          drains = std::move(drains)](
              bool metrics, std::function<void(HttpAnswer)> then) {
     const std::uint32_t open = connections();
     const bool is_draining = !metrics && drains && drains();
