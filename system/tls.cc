@@ -329,8 +329,11 @@ std::expected<std::shared_ptr<const TlsIdentity>, std::string> TlsIdentity::read
 
 std::expected<void, std::string> make_self_signed(const std::string& path, const std::vector<std::string>& hosts) {
   struct stat there{};
-  if (::lstat(path.c_str(), &there) == 0) return {};
   const auto failed = [&](const std::string& why) { return fault(path + ": a certificate cannot be made: " + why); };
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (S_ISREG(there.st_mode)) return {};
+    return failed("there is a file of this name that is not a regular file");
+  }
   const Key key(EVP_EC_gen("P-256"));
   const Certificate made(X509_new());
   unsigned char serial[16];

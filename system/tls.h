@@ -36,8 +36,8 @@ class TlsIdentity {
 };
 
 /// Creates a file with a new key and a certificate that is signed by that key, for the given DNS
-/// names and IP addresses. Only the owner can read the file. If the file exists already, does
-/// nothing. On failure, the error is a sentence.
+/// names and IP addresses. Only the owner can read the file. If there is such a regular file,
+/// does nothing. On failure, the error is a sentence.
 [[nodiscard]] std::expected<void, std::string> make_self_signed(const std::string& path,
                                                                 const std::vector<std::string>& hosts);
 

@@ -35,6 +35,8 @@ void add_extension(X509* certificate, int id, const std::string& value) {
 struct Certified::Impl {
   EVP_PKEY* key = nullptr;
   X509* certificate = X509_new();
+  std::string issuers;
+  bool is_issued = false;
   Impl() = default;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -63,13 +65,15 @@ Certified::Certified(const Options& options) : impl_(std::make_shared<Impl>()) {
   for (const std::string& address : options.addresses) hosts += (hosts.empty() ? "IP:" : ",IP:") + address;
   if (!hosts.empty() && !options.is_issuer) add_extension(made, NID_subject_alt_name, hosts);
   add_extension(made, NID_basic_constraints, options.is_issuer ? "critical,CA:TRUE" : "critical,CA:FALSE");
+  if (options.issuer && options.issuer->impl_->is_issued) impl_->issuers = options.issuer->certificate();
+  impl_->is_issued = options.issuer != nullptr;
   need(X509_sign(made, options.issuer ? options.issuer->impl_->key : impl_->key, EVP_sha256()) != 0);
 }
 
 std::string Certified::certificate() const {
   BIO* const text = BIO_new(BIO_s_mem());
   PEM_write_bio_X509(text, impl_->certificate);
-  return content_of(text);
+  return content_of(text) + impl_->issuers;
 }
 
 std::string Certified::key(const std::string& password) const {

@@ -20,7 +20,7 @@ class Certified {
   };
   explicit Certified(const Options& options);
 
-  /// In PEM format; without the certificates of issuers.
+  /// In PEM format, followed by those of issuers that are not signed by their own key.
   std::string certificate() const;
   /// In PEM format; encrypted if there is a password.
   std::string key(const std::string& password = {}) const;
