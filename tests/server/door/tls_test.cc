@@ -90,7 +90,7 @@ class Served {
   ClientOptions options() const {
     return {.address = "tls:" + address, .token = token, .name = "test", .fingerprint = fingerprint};
   }
-  /// What a client says that trusts the issuers in `ca`; empty if it connects.
+  /// Returns the error of a client that trusts the issuers in `ca`, or an empty text if it connects.
   std::string refusal(const std::string& host, const std::string& ca) const {
     ClientOptions as = options();
     as.fingerprint.clear();
@@ -138,7 +138,7 @@ void send_all(ByteStream& stream, std::string_view bytes) {
   }
 }
 
-/// What the server sends, until it ends with `last` or closes the connection.
+/// Returns all that the server sends, until it ends with `last` or closes the connection.
 std::string receive(ByteStream& stream, std::string_view last = {}) {
   std::string came;
   while (stream.wait(in_5_s(), false) != ByteStream::Ready::neither) {
@@ -151,7 +151,7 @@ std::string receive(ByteStream& stream, std::string_view last = {}) {
   return came;
 }
 
-/// All that the server sends until it closes the connection.
+/// Returns all that the server sends until it closes the connection.
 std::string answer_to(ByteStream stream, std::string_view bytes) {
   send_all(stream, bytes);
   return receive(stream);
