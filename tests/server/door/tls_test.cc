@@ -90,7 +90,7 @@ class Served {
   ClientOptions options() const {
     return {.address = "tls:" + address, .token = token, .name = "test", .fingerprint = fingerprint};
   }
-  /// Returns the error of a client that trusts the issuers in `ca`, or an empty text if it connects.
+  /// Returns the error of a client that trusts the issuers in `ca`, or nothing if it connects.
   std::string refusal(const std::string& host, const std::string& ca) const {
     ClientOptions as = options();
     as.fingerprint.clear();
@@ -462,7 +462,7 @@ TEST_CASE("certificates, keys and proxies that cannot be used are refused at the
     World world(folder / "linked.muster", {}, test::saved_by_hand());
     std::filesystem::create_symlink(cert, folder / "linked.muster-tls.pem");
     try {
-      const Server server(world, {.listen = "127.0.0.1:0", .self_signed = true});
+      const Server server(world, {.listen = "127.0.0.1:0", .self_signed = true, .page_folder = "none"});
       FAIL("a link was used");
     } catch (const ServerError& error) {
       CHECK(std::string(error.what()).find("not a regular file") != std::string::npos);
@@ -527,8 +527,11 @@ TEST_CASE("over TLS, a page is served whole, and its WebSocket opens a session",
                     "\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" + host + "\r\n");
   CHECK(receive(web, "\r\n\r\n").starts_with("HTTP/1.1 101 "));
   const auto message = [](int opcode, std::string_view content) {
-    const std::string head{static_cast<char>(0x80 | opcode), static_cast<char>(0xfe),
-                           static_cast<char>(content.size() >> 8), static_cast<char>(content.size())};
+    std::string head{static_cast<char>(0x80 | opcode)};
+    if (content.size() < 126)
+      head += static_cast<char>(0x80 | content.size());
+    else
+      head += {static_cast<char>(0xfe), static_cast<char>(content.size() >> 8), static_cast<char>(content.size())};
     return head + std::string(4, '\0') + std::string(content);  // the mask changes nothing
   };
   send_all(web, message(2, {reinterpret_cast<const char*>(frame.data()), frame.size()}) +
