@@ -49,7 +49,8 @@ struct TlsTrust {
   /// issuer the certificate contains, and regardless of the time.
   std::string fingerprint = {};
   /// File with the certificates of trusted issuers, in PEM format. If empty, the issuers that the
-  /// system trusts.
+  /// system trusts. If the file also contains lists of revoked certificates (CRLs), the server's
+  /// certificate must not be in them, and its issuer must have a list that is up to date.
   std::string ca_file = {};
 };
 

@@ -76,6 +76,26 @@ std::string Certified::certificate() const {
   return content_of(text) + impl_->issuers;
 }
 
+std::string Certified::revocation_of(const Certified& revoked) const {
+  X509_CRL* const list = X509_CRL_new();
+  X509_CRL_set_version(list, 1);
+  X509_CRL_set_issuer_name(list, X509_get_subject_name(impl_->certificate));
+  ASN1_TIME* const time = X509_gmtime_adj(nullptr, -3600);
+  X509_CRL_set1_lastUpdate(list, time);
+  X509_REVOKED* const one = X509_REVOKED_new();
+  X509_REVOKED_set_serialNumber(one, X509_get_serialNumber(revoked.impl_->certificate));
+  X509_REVOKED_set_revocationDate(one, time);
+  X509_CRL_add0_revoked(list, one);
+  X509_gmtime_adj(time, 86'400);
+  X509_CRL_set1_nextUpdate(list, time);
+  need(X509_CRL_sign(list, impl_->key, EVP_sha256()) != 0);
+  BIO* const text = BIO_new(BIO_s_mem());
+  PEM_write_bio_X509_CRL(text, list);
+  ASN1_TIME_free(time);
+  X509_CRL_free(list);
+  return content_of(text);
+}
+
 std::string Certified::key(const std::string& password) const {
   BIO* const text = BIO_new(BIO_s_mem());
   PEM_write_bio_PrivateKey(text, impl_->key, password.empty() ? nullptr : EVP_aes_128_cbc(),

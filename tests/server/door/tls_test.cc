@@ -272,6 +272,14 @@ TEST_CASE("without a fingerprint, a client trusts a certificate for the host, of
     CHECK(served.refusal("127.0.0.1", ca).empty());
   }
   {
+    const Certified revoked({.issuer = &issuer}), kept({.issuer = &issuer});
+    trusted.write("revoked.pem", issuer.certificate() + issuer.revocation_of(revoked));
+    Served served(revoked);
+    CHECK(served.refusal("127.0.0.1", ca).empty());
+    CHECK(said(served.refusal("127.0.0.1", trusted / "revoked.pem"), "certificate was revoked by its issuer"));
+    CHECK(Served(kept).refusal("127.0.0.1", trusted / "revoked.pem").empty());
+  }
+  {
     const Certified between({.issuer = &issuer, .is_issuer = true});
     Served served(Certified({.issuer = &between}));  // its file contains both certificates
     CHECK(served.refusal("127.0.0.1", ca).empty());
