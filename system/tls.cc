@@ -172,6 +172,14 @@ std::expected<std::string, std::string> text_of(const std::string& path, const c
 
 Bytes reader_of(const std::string& text) { return Bytes(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
+/// Returns true if there are lists of revoked certificates among the trusted ones.
+bool has_revocations(SSL_CTX* context) {
+  const auto* const all = X509_STORE_get0_objects(SSL_CTX_get_cert_store(context));
+  for (int i = 0; i < sk_X509_OBJECT_num(all); ++i)
+    if (X509_OBJECT_get_type(sk_X509_OBJECT_value(all, i)) == X509_LU_CRL) return true;
+  return false;
+}
+
 /// Refuses to ask on the terminal for the password of an encrypted key.
 int no_password(char*, int, int, void*) { return -1; }
 
@@ -271,6 +279,7 @@ class Channel final : public TlsChannel {
         return "the server's certificate expired on " + day_of(X509_get0_notAfter(certificate.get()));
       case X509_V_ERR_CERT_NOT_YET_VALID:
         return "the server's certificate is not valid before " + day_of(X509_get0_notBefore(certificate.get()));
+      case X509_V_ERR_CERT_REVOKED: return "the server's certificate was revoked by its issuer";
       case X509_V_ERR_HOSTNAME_MISMATCH:
       case X509_V_ERR_IP_ADDRESS_MISMATCH: {
         std::string names;
@@ -329,8 +338,11 @@ std::expected<std::shared_ptr<const TlsIdentity>, std::string> TlsIdentity::read
 
 std::expected<void, std::string> make_self_signed(const std::string& path, const std::vector<std::string>& hosts) {
   struct stat there{};
-  if (::lstat(path.c_str(), &there) == 0) return {};
   const auto failed = [&](const std::string& why) { return fault(path + ": a certificate cannot be made: " + why); };
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (S_ISREG(there.st_mode)) return {};
+    return failed("there is a file of this name that is not a regular file");
+  }
   const Key key(EVP_EC_gen("P-256"));
   const Certificate made(X509_new());
   unsigned char serial[16];
@@ -408,6 +420,7 @@ std::expected<std::unique_ptr<TlsChannel>, std::string> TlsChannel::connect(cons
   Connection made(SSL_new(context.get()));
   if (!made) return fault("TLS cannot be used: " + last_reason());
   SSL_set_connect_state(made.get());
+  if (has_revocations(context.get())) X509_VERIFY_PARAM_set_flags(SSL_get0_param(made.get()), X509_V_FLAG_CRL_CHECK);
   if (is_ip(trust.host)) {
     X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(made.get()), trust.host.c_str());
   } else {

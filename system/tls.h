@@ -36,8 +36,8 @@ class TlsIdentity {
 };
 
 /// Creates a file with a new key and a certificate that is signed by that key, for the given DNS
-/// names and IP addresses. Only the owner can read the file. If the file exists already, does
-/// nothing. On failure, the error is a sentence.
+/// names and IP addresses. Only the owner can read the file. If there is such a regular file,
+/// does nothing. On failure, the error is a sentence.
 [[nodiscard]] std::expected<void, std::string> make_self_signed(const std::string& path,
                                                                 const std::vector<std::string>& hosts);
 
@@ -49,7 +49,8 @@ struct TlsTrust {
   /// issuer the certificate contains, and regardless of the time.
   std::string fingerprint = {};
   /// File with the certificates of trusted issuers, in PEM format. If empty, the issuers that the
-  /// system trusts.
+  /// system trusts. If the file also contains lists of revoked certificates (CRLs), the server's
+  /// certificate must not be in them, and its issuer must have a list that is up to date.
   std::string ca_file = {};
 };
 

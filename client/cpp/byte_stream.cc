@@ -112,7 +112,8 @@ Result<ByteStream> ByteStream::connect(const std::string& given, Deadline deadli
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   TlsTrust whom = trust;
   whom.host = host;
-  if (!trust.fingerprint.empty() && (whom.fingerprint = fingerprint_of(trust.fingerprint)).empty())
+  whom.fingerprint = fingerprint_of(trust.fingerprint);
+  if (whom.fingerprint.empty() && !trust.fingerprint.empty())
     return mistaken("'" + trust.fingerprint + "' is not a fingerprint: expected 64 hexadecimal digits");
   const bool encrypts = given.starts_with(tls) || !trust.fingerprint.empty() || !trust.ca_file.empty() ||
                         !(host == "localhost" || host == "::1" || host.starts_with("127."));

@@ -16,7 +16,10 @@ export interface ServerTrust {
    * certificate must be valid for the host of the address, and its issuer must be trusted.
    */
   fingerprint?: string;
-  /** File with the certificates of trusted issuers, in PEM format, instead of those of Node. */
+  /**
+   * File with the certificates of trusted issuers, in PEM format, instead of those of Node. If it
+   * also contains lists of revoked certificates (CRLs), the server's must not be in them.
+   */
   ca_file?: string;
 }
 
@@ -83,6 +86,7 @@ function distrust(socket: TLSSocket, host: string, fingerprint: string | undefin
   if (socket.authorized) return null;
   const why = String(socket.authorizationError as unknown);
   if (why.includes('CERT_HAS_EXPIRED')) return `the server's certificate expired on ${certificate.validTo}`;
+  if (why.includes('CERT_REVOKED')) return "the server's certificate was revoked by its issuer";
   if (why.includes('CERT_NOT_YET_VALID')) return `the server's certificate is not valid before ${certificate.validFrom}`;
   if (why.includes('ERR_TLS_CERT_ALTNAME_INVALID')) return `the server's certificate is not for ${host}`;
   if ([...unknown_issuer].some((code) => why.includes(code)))
@@ -124,6 +128,7 @@ export async function connect_stream(address: string, time_max_ms: number, trust
     throw mistaken(`the trusted issuers cannot be read: ${(error as Error).message}`);
   }
   return new Promise((resolve, reject) => {
+    const revocations = issuers?.match(/-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g);
     const begin = (): Socket => {
       if (path !== null) return connect_socket({ path });
       if (!encrypts) return connect_socket({ host, port, noDelay: true, keepAlive: true });
@@ -135,6 +140,7 @@ export async function connect_stream(address: string, time_max_ms: number, trust
         rejectUnauthorized: false,
         ...(isIP(host) ? {} : { servername: host }),
         ...(issuers === undefined ? {} : { ca: issuers }),
+        ...(revocations ? { crl: revocations } : {}),
       });
       tls.setNoDelay(true);
       tls.setKeepAlive(true);

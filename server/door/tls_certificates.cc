@@ -15,6 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto look_every = std::chrono::seconds(2);
+constexpr std::int64_t warned_before_s = 7 * 86'400;
+constexpr auto warn_every = std::chrono::hours(24);
 
 /// Returns a text that differs if one of the files was written or replaced.
 std::string stamp_of(const TlsFiles& files) {
@@ -75,8 +77,18 @@ TlsCertificates::TlsCertificates(TlsFiles files, Loop& loop, std::function<void(
   if (files_.asked) asked_ = files_.asked();
 }
 
+void TlsCertificates::warn_of_expiry(Clock::time_point now) {
+  if (warned_ && now - *warned_ < warn_every) return;
+  const std::int64_t left_s = current_->expires_s() - static_cast<std::int64_t>(std::time(nullptr));
+  if (left_s > warned_before_s) return;
+  warned_ = now;
+  if (warn_)
+    warn_("the certificate " + std::string(left_s < 0 ? "expired on " : "expires on ") + day_of_expiry(*current_));
+}
+
 void TlsCertificates::check(Clock::time_point now) {
   if (!current_ || looks_) return;
+  warn_of_expiry(now);
   const bool asked = files_.asked && std::exchange(asked_, files_.asked()) != asked_;
   if (!asked && now - looked_ < look_every) return;
   looked_ = now;
@@ -98,6 +110,7 @@ void TlsCertificates::check(Clock::time_point now) {
         if (!look->read && warn_) warn_("the certificate is not renewed, and the old one stays: " + look->read.error());
         if (!look->read || !*look->read || (*look->read)->fingerprint() == current_->fingerprint()) return;
         current_ = std::move(*look->read);
+        warned_.reset();
         if (log_)
           log_("new certificate, valid until " + day_of_expiry(*current_) + ", fingerprint " + current_->fingerprint());
         if (files_.on_new) files_.on_new(*current_);

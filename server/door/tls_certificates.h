@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,12 @@ class TlsCertificates {
   const std::shared_ptr<const TlsIdentity>& current() const noexcept { return current_; }
   /// Must be called several times a second. Every two seconds, and if asked, looks on another
   /// thread whether the files have changed. If new files cannot be used, logs that once, and keeps
-  /// the identity.
+  /// the identity. Warns once a day of a certificate that expires within a week.
   void check(std::chrono::steady_clock::time_point now);
 
  private:
+  void warn_of_expiry(std::chrono::steady_clock::time_point now);
+
   TlsFiles files_;
   Loop& loop_;
   const std::function<void(const std::string&)> log_, warn_;
@@ -53,6 +56,7 @@ class TlsCertificates {
   std::uint64_t asked_ = 0;
   bool looks_ = false;
   std::chrono::steady_clock::time_point looked_ = {};
+  std::optional<std::chrono::steady_clock::time_point> warned_;  // of the expiry of `current_`
 };
 
 }  // namespace muster

@@ -1,12 +1,14 @@
 // TLS and proofs of the client in Node, against the real server and against impostors.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 
 import { connect, connect_stream, nil, read_address_file } from 'muster-client/node';
 
-import { test } from './support.js';
+import { schema_path, test } from './support.js';
 import { World } from './world.js';
 
 test('over TLS a session is as without, trusted by fingerprint or issuer', async (t) => {
@@ -93,4 +95,29 @@ test('a client finds a server with TLS beside its world', async (t) => {
   const client = await connect(found);
   await client.create(nil, 'here');
   client.close();
+});
+
+test('a certificate that its issuer has revoked is refused', async (t) => {
+  const world = new World();
+  t.after(() => world.end());
+  const openssl = (...words: string[]): void => void execFileSync('openssl', words, { cwd: world.folder, stdio: 'ignore', timeout: 60_000 });
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+  const settings = '[ca]\ndefault_ca=own\n[own]\ndatabase=index.txt\ndefault_md=sha256\ndefault_crl_days=2\n';
+  writeFileSync(join(world.folder, 'ca.cnf'), settings);
+  writeFileSync(join(world.folder, 'index.txt'), '');
+  writeFileSync(join(world.folder, 'names'), 'subjectAltName=IP:127.0.0.1\n');
+  openssl('req', '-x509', ...key, '-days', '3', '-subj', '/CN=issuer', '-keyout', 'ca-key.pem', '-out', 'ca.pem');
+  openssl('req', ...key, '-subj', '/CN=server', '-keyout', 'key.pem', '-out', 'request.pem');
+  openssl('x509', '-req', '-in', 'request.pem', '-CA', 'ca.pem', '-CAkey', 'ca-key.pem', '-CAcreateserial', '-days', '2', '-extfile', 'names', '-out', 'cert.pem');
+  const issuer = ['-config', 'ca.cnf', '-cert', 'ca.pem', '-keyfile', 'ca-key.pem'];
+  openssl('ca', ...issuer, '-revoke', 'cert.pem');
+  openssl('ca', ...issuer, '-gencrl', '-out', 'crl.pem');
+  const file = (name: string): string => join(world.folder, name);
+  writeFileSync(file('both.pem'), readFileSync(file('ca.pem'), 'utf8') + readFileSync(file('crl.pem'), 'utf8'));
+  await world.start('--schema', schema_path('everything.bfbs'), '--cert', file('cert.pem'), '--key', file('key.pem'));
+  const { token, server } = read_address_file(world.path);
+  const address = `tls:${server.address}`;
+  (await connect({ address, token, ca_file: file('ca.pem') })).close();
+  const revoked = { kind: 'lost', message: /the server's certificate was revoked by its issuer$/ };
+  await assert.rejects(connect({ address, token, ca_file: file('both.pem') }), revoked);
 });

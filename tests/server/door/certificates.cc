@@ -35,6 +35,8 @@ void add_extension(X509* certificate, int id, const std::string& value) {
 struct Certified::Impl {
   EVP_PKEY* key = nullptr;
   X509* certificate = X509_new();
+  std::string issuers;
+  bool is_issued = false;
   Impl() = default;
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -63,12 +65,34 @@ Certified::Certified(const Options& options) : impl_(std::make_shared<Impl>()) {
   for (const std::string& address : options.addresses) hosts += (hosts.empty() ? "IP:" : ",IP:") + address;
   if (!hosts.empty() && !options.is_issuer) add_extension(made, NID_subject_alt_name, hosts);
   add_extension(made, NID_basic_constraints, options.is_issuer ? "critical,CA:TRUE" : "critical,CA:FALSE");
+  if (options.issuer && options.issuer->impl_->is_issued) impl_->issuers = options.issuer->certificate();
+  impl_->is_issued = options.issuer != nullptr;
   need(X509_sign(made, options.issuer ? options.issuer->impl_->key : impl_->key, EVP_sha256()) != 0);
 }
 
 std::string Certified::certificate() const {
   BIO* const text = BIO_new(BIO_s_mem());
   PEM_write_bio_X509(text, impl_->certificate);
+  return content_of(text) + impl_->issuers;
+}
+
+std::string Certified::revocation_of(const Certified& revoked) const {
+  X509_CRL* const list = X509_CRL_new();
+  X509_CRL_set_version(list, 1);
+  X509_CRL_set_issuer_name(list, X509_get_subject_name(impl_->certificate));
+  ASN1_TIME* const time = X509_gmtime_adj(nullptr, -3600);
+  X509_CRL_set1_lastUpdate(list, time);
+  X509_REVOKED* const one = X509_REVOKED_new();
+  X509_REVOKED_set_serialNumber(one, X509_get_serialNumber(revoked.impl_->certificate));
+  X509_REVOKED_set_revocationDate(one, time);
+  X509_CRL_add0_revoked(list, one);
+  X509_gmtime_adj(time, 86'400);
+  X509_CRL_set1_nextUpdate(list, time);
+  need(X509_CRL_sign(list, impl_->key, EVP_sha256()) != 0);
+  BIO* const text = BIO_new(BIO_s_mem());
+  PEM_write_bio_X509_CRL(text, list);
+  ASN1_TIME_free(time);
+  X509_CRL_free(list);
   return content_of(text);
 }
 

@@ -20,8 +20,10 @@ class Certified {
   };
   explicit Certified(const Options& options);
 
-  /// In PEM format; without the certificates of issuers.
+  /// In PEM format, followed by those of issuers that are not signed by their own key.
   std::string certificate() const;
+  /// A list of revoked certificates, signed by this issuer, in PEM format.
+  std::string revocation_of(const Certified& revoked) const;
   /// In PEM format; encrypted if there is a password.
   std::string key(const std::string& password = {}) const;
   /// SHA-256 of the certificate as 64 hexadecimal digits.

@@ -49,7 +49,7 @@ class Served {
       options.key = folder / "key.pem";
     }
     if (options.listen == ServerOptions().listen) options.listen = "127.0.0.1:0";
-    options.page_folder = "none";
+    if (options.page_folder.empty()) options.page_folder = "none";
     options.warn = options.log = [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       lines_ += line + "\n";
@@ -90,7 +90,7 @@ class Served {
   ClientOptions options() const {
     return {.address = "tls:" + address, .token = token, .name = "test", .fingerprint = fingerprint};
   }
-  /// What a client says that trusts the issuers in `ca`; empty if it connects.
+  /// Returns the error of a client that trusts the issuers in `ca`, or nothing if it connects.
   std::string refusal(const std::string& host, const std::string& ca) const {
     ClientOptions as = options();
     as.fingerprint.clear();
@@ -128,23 +128,33 @@ std::string failure(const ServerOptions& given) {
   return "no failure";
 }
 
-/// All that the server sends until it closes the connection.
-std::string answer_to(ByteStream stream, std::string_view bytes) {
+void send_all(ByteStream& stream, std::string_view bytes) {
   auto left = std::as_bytes(std::span(bytes));
   while (!left.empty()) {
     const auto sent = stream.send_some(left);
-    if (!sent) break;
+    if (!sent) return;  // the server has closed: its answer is read next
     left = left.subspan(*sent);
-    if (*sent == 0 && stream.wait(in_5_s(), true) == ByteStream::Ready::neither) break;
+    if (*sent == 0 && stream.wait(in_5_s(), true) == ByteStream::Ready::neither) return;
   }
+}
+
+/// Returns all that the server sends, until it ends with `last` or closes the connection.
+std::string receive(ByteStream& stream, std::string_view last = {}) {
   std::string came;
   while (stream.wait(in_5_s(), false) != ByteStream::Ready::neither) {
     std::byte room[4096];
     const auto got = stream.receive_some(room);
     if (!got) break;
     came.append(reinterpret_cast<const char*>(room), *got);
+    if (!last.empty() && came.ends_with(last)) break;
   }
   return came;
+}
+
+/// Returns all that the server sends until it closes the connection.
+std::string answer_to(ByteStream stream, std::string_view bytes) {
+  send_all(stream, bytes);
+  return receive(stream);
 }
 
 std::string https(const Served& served, const std::string& lines) {
@@ -259,6 +269,19 @@ TEST_CASE("without a fingerprint, a client trusts a certificate for the host, of
   }
   {
     Served served(Certified({.issuer = &issuer, .has_rsa_key = true}));
+    CHECK(served.refusal("127.0.0.1", ca).empty());
+  }
+  {
+    const Certified revoked({.issuer = &issuer}), kept({.issuer = &issuer});
+    trusted.write("revoked.pem", issuer.certificate() + issuer.revocation_of(revoked));
+    Served served(revoked);
+    CHECK(served.refusal("127.0.0.1", ca).empty());
+    CHECK(said(served.refusal("127.0.0.1", trusted / "revoked.pem"), "certificate was revoked by its issuer"));
+    CHECK(Served(kept).refusal("127.0.0.1", trusted / "revoked.pem").empty());
+  }
+  {
+    const Certified between({.issuer = &issuer, .is_issuer = true});
+    Served served(Certified({.issuer = &between}));  // its file contains both certificates
     CHECK(served.refusal("127.0.0.1", ca).empty());
   }
 }
@@ -443,6 +466,16 @@ TEST_CASE("certificates, keys and proxies that cannot be used are refused at the
         std::string::npos);
   CHECK(with(cert, folder.write("empty.pem", "")).find("empty.pem: there is no private key") != std::string::npos);
   CHECK(with(key, key).find("key.pem: there is no certificate") != std::string::npos);
+  {
+    World world(folder / "linked.muster", {}, test::saved_by_hand());
+    std::filesystem::create_symlink(cert, folder / "linked.muster-tls.pem");
+    try {
+      const Server server(world, {.listen = "127.0.0.1:0", .self_signed = true, .page_folder = "none"});
+      FAIL("a link was used");
+    } catch (const ServerError& error) {
+      CHECK(std::string(error.what()).find("not a regular file") != std::string::npos);
+    }
+  }
   ServerOptions options;
   options.self_signed = true;
   options.certificate = cert;
@@ -470,6 +503,64 @@ TEST_CASE("over TLS, pages of other origins and other hosts are refused, and the
   CHECK(status("studio.example", "http://studio.example") == "403");
   CHECK(status("studio.example", "https://evil.example") == "403");
   CHECK(https(served, "Host: studio.example\r\n").substr(9, 3) == "421");  // another port
+}
+
+TEST_CASE("over TLS, a page is served whole, and its WebSocket opens a session", "[tls]") {
+  const test::Folder page;
+  page.write("index.html", "<!doctype html>");
+  page.write("big.js", std::string(500'000, 'x'));
+  ServerOptions options;
+  options.page_folder = page.path();
+  Served served(Certified({}), options);
+  const auto open = [&] {
+    return ByteStream::connect("tls:" + served.address, in_5_s(), {.fingerprint = served.fingerprint}).value();
+  };
+  const std::string host = "Host: " + served.address + "\r\n";
+  const std::string big = answer_to(open(), "GET /big.js HTTP/1.1\r\nConnection: close\r\n" + host + "\r\n");
+  CHECK(big.starts_with("HTTP/1.1 200 "));
+  CHECK(big.ends_with("\r\n\r\n" + std::string(500'000, 'x')));
+  CHECK(big.find(" wss://" + served.address + " ") != std::string::npos);  // in its Content-Security-Policy
+  CHECK(served.url == "https://" + served.address + "/#token=" + served.token);
+
+  session::Hello hello;
+  hello.protocol = hello.protocol_oldest = session::protocol_newest;
+  hello.token = served.token;
+  BatchBuilder batch;
+  session::append(batch, hello);
+  std::vector<std::byte> frame;
+  append_frame(frame, batch.bytes(), 1);
+  ByteStream web = open();
+  send_all(web, "GET /session HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nOrigin: https://" +
+                    served.address +
+                    "\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" + host + "\r\n");
+  CHECK(receive(web, "\r\n\r\n").starts_with("HTTP/1.1 101 "));
+  const auto message = [](int opcode, std::string_view content) {
+    std::string head{static_cast<char>(0x80 | opcode)};
+    if (content.size() < 126)
+      head += static_cast<char>(0x80 | content.size());
+    else
+      head += {static_cast<char>(0xfe), static_cast<char>(content.size() >> 8), static_cast<char>(content.size())};
+    return head + std::string(4, '\0') + std::string(content);  // the mask changes nothing
+  };
+  send_all(web, message(2, {reinterpret_cast<const char*>(frame.data()), frame.size()}) +
+                    message(8, std::string_view("\x03\xe8", 2)));
+  const std::string answer = receive(web);
+  CHECK(answer.starts_with("\x82"));
+  CHECK(answer.find("w.muster") != std::string::npos);  // a Welcome names the world
+}
+
+TEST_CASE("a certificate that expires is told", "[tls]") {
+  const auto told = [](int to_days) {
+    Served served(Certified({.from_days = -9, .to_days = to_days}));
+    for (int i = 0; i < 40; ++i) {
+      if (served.lines().find("the certificate expire") != std::string::npos) break;
+      std::this_thread::sleep_for(25ms);
+    }
+    return served.lines();
+  };
+  CHECK(told(-2).find("the certificate expired on 20") != std::string::npos);
+  CHECK(told(3).find("the certificate expires on 20") != std::string::npos);
+  CHECK(told(30).find("the certificate expire") == std::string::npos);
 }
 
 TEST_CASE("a client that does not complete the handshake is closed when the time for a Hello is over", "[tls]") {
