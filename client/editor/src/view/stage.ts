@@ -16,6 +16,7 @@ import {
 import type { Sphere } from 'three';
 import { Arranger } from '../arrange/arranger.js';
 import { counted } from '../model/numbers.js';
+import { theme_changed } from '../panels/theme.js';
 import { Backdrop } from './backdrop.js';
 import { CameraRig } from './camera_rig.js';
 import { Contents } from './contents.js';
@@ -47,7 +48,7 @@ const see_again_ms = 250;
 /** Interval between computations of the distance to the farthest entity. */
 const around_every_ms = 1000;
 /** The editor's own light, and the part of it that is left if the level has lights. */
-const studio = { sun: 2.15, sky: 0.9, all_around: 0.28, beside_lights: 0.25 };
+const studio = { sun: 2.15, sky: 0.9, all_around: 0.28, beside_lights: 0.45 };
 /** Limit on the time for which a dragged value is shown after the drag has ended. */
 const told_after_ms = 700;
 
@@ -151,6 +152,14 @@ export class Stage {
     this.root.append(this.preview.element);
     host.append(this.root);
     this.paint(colors);
+    const repaint = (): void => {
+      const now = colors_of(host);
+      this.overlay.colors = now;
+      this.paint(now);
+      this.emphasis_changed();
+    };
+    addEventListener(theme_changed, repaint);
+    this.endings.push(() => removeEventListener(theme_changed, repaint));
 
     this.endings.push(
       world.follow(
@@ -525,8 +534,9 @@ function colors_of(host: HTMLElement): OverlayColors {
   const style = getComputedStyle(host);
   const token = (name: string, otherwise: string): string => style.getPropertyValue(name).trim() || otherwise;
   return {
-    axes: [token('--axis-x', '#f0616d'), token('--axis-y', '#7fc950'), token('--axis-z', '#4f95f5')],
-    accent: token('--accent', '#5b9dff'),
+    // The picture is dark in each theme.
+    axes: [token('--view-axis-x', '#f0616d'), token('--view-axis-y', '#7fc950'), token('--view-axis-z', '#4f95f5')],
+    accent: token('--view-accent', '#5b9dff'),
     text: token('--text-0', '#e6e9ee'),
     dim: token('--text-1', '#b3bac5'),
     panel: token('--bg-1', '#20242a'),
