@@ -12,6 +12,7 @@ import { App } from './panels/app.js';
 import { PageContext } from './panels/context.js';
 import { paste_entities, pasted_text } from './panels/copying.js';
 import { follow_address } from './panels/deep_link.js';
+import { begin_theme, theme_commands } from './panels/theme.js';
 import { Ui } from './panels/ui.js';
 import { place_commands } from './panels/view_list.js';
 import './theme/tokens.css';
@@ -23,7 +24,8 @@ import './theme/fields.css';
 
 const model = new Model();
 const ui = new Ui();
-model.commands.register([...page_commands(model, ui), ...structure_commands(model, ui), ...place_commands(model, ui)]);
+model.commands.register([...page_commands(model, ui), ...structure_commands(model, ui), ...place_commands(model, ui), ...theme_commands()]);
+begin_theme();
 model.run.ended = () =>
   void model.kept.read().then(() => {
     if (model.kept.list.peek().length > 0) ui.tab.value = 'run';

@@ -172,3 +172,29 @@ test('forced colours show the selected row, the open tab and the pressed button'
     .evaluate((element) => getComputedStyle(element, '::after').backgroundColor);
   assert.equal(tab, await background('crate'));
 });
+
+test('the history lists the steps; a click goes back to before one, and does it again', async (t) => {
+  const world = await World.serve(t, scene);
+  const other = await world.connect();
+  const crate = await other.create(nil, 'crate', [transform, {}]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const position = async (): Promise<string> =>
+    Object.values((await other.show(crate)).components[transform].position as object).join();
+  await editor.select('crate');
+  await editor.type(transform, 'position x', '1');
+  await editor.type(transform, 'position y', '2');
+  await other.create(nil, 'rock', [transform, {}]);
+  await page.getByRole('tab', { name: 'History' }).click();
+  await editor.type(transform, 'scale x', '3');
+  const steps = page.getByRole('list', { name: 'Your steps' }).getByRole('listitem');
+  await until('own steps are listed', async () => (await steps.count()) === 3);
+  assert.match((await steps.first().textContent())!, /scale/);
+  await editor.picture('history');
+  await steps.nth(1).getByRole('button').click();
+  await until('two are undone', async () => (await position()) === '1,0,0');
+  await until('they are listed as undone', async () => (await page.locator('.step.is-undone').count()) === 2);
+  await steps.nth(0).getByRole('button').click();
+  await until('both are done again', async () => (await position()) === '1,2,0');
+  await until('no step is undone', async () => (await page.locator('.step.is-undone').count()) === 0);
+});

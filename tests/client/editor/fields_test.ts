@@ -376,3 +376,37 @@ test('degrees stay as they were typed when something else was selected, and when
   await page.keyboard.press('ControlOrMeta+z');
   await shows('0,0,0');
 });
+
+test('a reference takes an entity by a click with the pipette, and from a row that is dropped on it; Escape ends the choice', async (t) => {
+  const world = await World.serve(t, schema);
+  const other = await world.connect();
+  const [orc, chest, bag] = [
+    await other.create(nil, 'orc', [health, {}]),
+    await other.create(nil, 'chest', [health, {}]),
+    await other.create(nil, 'bag', [health, {}]),
+  ];
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('orc');
+  const pipette = editor.part(health).getByRole('button', { name: 'target: click an entity' });
+  const refers_to = (to: Entity): Promise<unknown> =>
+    until('it refers to it', async () => ((await component(other, orc, health)).target as Entity).index === to.index);
+  await pipette.click();
+  await editor.row('chest').click();
+  await refers_to(chest);
+  assert.equal(await editor.row('orc').getAttribute('aria-selected'), 'true', 'the selection stays');
+  await pipette.click();
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('.is-picking').count(), 0);
+  assert.equal(await editor.row('orc').getAttribute('aria-selected'), 'true');
+  const [from, to] = [
+    await editor.row('bag').boundingBox(),
+    await editor.part(health).locator('[data-path="target"] .entity').boundingBox(),
+  ];
+  await page.mouse.move(from!.x + 60, from!.y + 12);
+  await page.mouse.down();
+  await page.mouse.move(from!.x + 80, from!.y + 30);
+  await page.mouse.move(to!.x + 20, to!.y + 10, { steps: 3 });
+  await page.mouse.up();
+  await refers_to(bag);
+});

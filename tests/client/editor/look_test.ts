@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 
 import { nil } from 'muster-client';
 
-import { Editor, given, test, World } from './page.js';
+import { Editor, given, test, until, World } from './page.js';
 
 const schema = ['--schema', given('MUSTER_SCHEMA')];
 const health = 'golden.Health';
@@ -64,6 +64,54 @@ test('axe finds no serious fault: nothing selected, one, several, a refused edit
   await editor.row('orc 1').click({ button: 'right' });
   await page.getByRole('menuitem', { name: 'Duplicate' }).waitFor();
   await look('a menu');
+  assert.deepEqual([...found], []);
+});
+
+test('the page is light if the system is, or if one says so, and axe finds no serious fault in it', async (t) => {
+  const world = await World.serve(t, ['--schema', given('MUSTER_SCENE')]);
+  const other = await world.connect();
+  await other.create(nil, 'crate', ['scene.Transform', {}], ['scene.Shape', {}], ['scene.Light', {}]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  const background = (): Promise<string> =>
+    page.locator('.tree').evaluate((panel) => getComputedStyle(panel).backgroundColor);
+  const dark = await background();
+  await page.emulateMedia({ colorScheme: 'light' });
+  await until('it is light', async () => (await background()) !== dark);
+  const light = await background();
+  await editor.select('crate');
+  await editor.picture('light');
+  const found = new Set<string>();
+  const look = async (where: string): Promise<void> => {
+    for (const each of await findings(editor)) found.add(`${where}: ${each}`);
+  };
+  await look('one selected');
+  await editor.type('scene.Light', 'intensity', '-5');
+  await page.locator('.refused').first().waitFor();
+  await look('an edit refused');
+  await page.keyboard.press('F1');
+  await page.getByRole('dialog', { name: 'Keyboard map' }).waitFor();
+  await look('the keyboard map');
+  await editor.picture('light-keys');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.keyboard.type('colors: dark');
+  await look('the palette');
+  await page.keyboard.press('Enter');
+  await until('it is dark', async () => (await background()) === dark);
+  await page.reload();
+  await editor.live();
+  assert.equal(await background(), dark, 'it stays after a reload');
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.keyboard.type('colors: as');
+  await page.keyboard.press('Enter');
+  await until('it is light again', async () => (await background()) === light);
+  await page.getByRole('tab', { name: 'History' }).click();
+  await page.getByRole('button', { name: 'Play' }).click();
+  await page.locator('.run-word').getByText('Run', { exact: true }).waitFor();
+  await page.getByRole('tab', { name: 'Edits of the run' }).click();
+  await look('a run');
+  await editor.picture('light-run');
   assert.deepEqual([...found], []);
 });
 

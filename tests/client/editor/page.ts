@@ -1,4 +1,5 @@
-// A served world, the page in Debian's Chromium, and a second client beside it: what is done in the page is seen through that one.
+// A served world, the page in Debian's Chromium, and a second client beside it: what is done in the
+// page is seen through that one.
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -47,8 +48,8 @@ export async function until<T>(what: string, get: () => Promise<T> | T): Promise
 
 const late_host = '127.0.0.2';
 /**
- * A line on which everything that the server says comes so many milliseconds later, for what a page does meanwhile. With MUSTER_LATE_MS
- * all pages of all tests are behind one.
+ * A line on which everything that the server says comes so many milliseconds later, for what a page
+ * does meanwhile. With MUSTER_LATE_MS all pages of all tests are behind one.
  */
 export class LateLine {
   private constructor(
@@ -70,7 +71,8 @@ export class LateLine {
         .on('end', () => setTimeout(() => near.end(), late_ms))
         .on('close', () => setTimeout(() => near.destroy(), late_ms));
     });
-    // The server answers to its own port alone, so the line has the same one at another address, to which browse() leads localhost.
+    // The server answers to its own port alone, so the line has the same one at another address, to
+    // which browse() leads localhost.
     await new Promise<void>((resolve) => server.listen(port(), late_host, resolve));
     return new LateLine(server, sockets);
   }
@@ -140,7 +142,10 @@ export class World {
   get address(): string {
     return `127.0.0.1:${this.port}`;
   }
-  /** Pages that are opened as `localhost:PORT` get its words late, also when it is started again. The address. */
+  /**
+   * Pages that are opened as `localhost:PORT` get its words late, also when it is started again.
+   * The address.
+   */
   async late_address(t: TestContext, late_ms: number): Promise<string> {
     const line = await (this.line ??= LateLine.open(() => this.port, late_ms));
     t.after(() => line.close());
@@ -187,7 +192,8 @@ node_test.after(() => browser?.close());
 
 /** A name that leads here, as one of somebody else's might. */
 export const foreign_name = 'elsewhere.example';
-// The page is put together without the card, which is a program here: with it, frames come once a second where others build.
+// The page is put together without the card, which is a program here: with it, frames come once a
+// second where others build.
 const flags = [
   '--no-sandbox',
   '--disable-gpu-compositing',
@@ -196,7 +202,8 @@ const flags = [
   '--enable-unsafe-swiftshader',
 ];
 flags.push(`--host-resolver-rules=MAP ${foreign_name} 127.0.0.1, MAP localhost ${late_host}`);
-// Newer browsers keep foreign pages from this machine by themselves; the server has to keep them out of any.
+// Newer browsers keep foreign pages from this machine by themselves; the server has to keep them
+// out of any.
 flags.push('--disable-features=LocalNetworkAccessChecks');
 
 export async function browse(): Promise<Browser> {
@@ -205,8 +212,8 @@ export async function browse(): Promise<Browser> {
 }
 
 /**
- * The page of a world, open and live. What goes wrong in its scripts fails the test. MUSTER_PAGE_SLOWER=6 gives it a sixth of the
- * processor.
+ * The page of a world, open and live. What goes wrong in its scripts fails the test.
+ * MUSTER_PAGE_SLOWER=6 gives it a sixth of the processor.
  */
 export class Editor {
   private constructor(readonly page: Page) {}
@@ -223,7 +230,7 @@ export class Editor {
       host = await world.late_address(t, late_ms);
       url = url.replace(world.address, host);
     }
-    const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce' });
+    const context = await (await browse()).newContext({ viewport: size, reducedMotion: 'reduce', colorScheme: 'dark' });
     const page = await context.newPage();
     page.setDefaultTimeout(patience_ms);
     const errors: string[] = [];

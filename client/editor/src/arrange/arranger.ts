@@ -9,12 +9,10 @@ import type { Dragged } from '../view/gizmo_drag.js';
 import { meet_plane } from '../view/sight.js';
 import type { Point } from '../view/sight.js';
 import type { Stage } from '../view/stage.js';
+import { calm } from '../view/view_commands.js';
 import type { Entity, Placer, TransformEdit, Vec3, ViewCommand } from '../view/world.js';
 import { aligned, beside, distributed, points_above } from './places.js';
 import type { Side } from './places.js';
-
-/** Returns true if the user wants no animations. */
-const calm = (): boolean => matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 interface Thing {
   entity: Entity;

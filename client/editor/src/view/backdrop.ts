@@ -26,11 +26,10 @@ export class Backdrop {
     this.group.add(sky, this.ground);
   }
 
-  set grid_visible(on: boolean) {
-    this.ground.visible = on;
-  }
-  get grid_visible(): boolean {
-    return this.ground.visible;
+  grid_visible = true;
+  /** Hides the grid for a picture that has none. */
+  set grid_shown(on: boolean) {
+    this.ground.visible = on && this.grid_visible;
   }
 
   colors({ axis_x, axis_z }: BackdropColors): void {
@@ -40,6 +39,7 @@ export class Backdrop {
 
   /** Call before each frame. */
   follow(camera: PerspectiveCamera, distance: number): void {
+    this.grid_shown = true;
     const height = Math.abs(camera.position.y);
     const reach = Math.min(Math.max(60, distance * 9, height * 14), camera.far * 0.98);
     this.ground.position.set(camera.position.x, 0, camera.position.z);

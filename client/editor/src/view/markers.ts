@@ -99,6 +99,9 @@ export class Markers {
     this.changed = true;
   }
 
+  show(on: boolean): void {
+    this.points.visible = on && this.count > 0;
+  }
   /** `height` is that of the picture, in CSS pixels. */
   flush(pixel_ratio: number, height: number): void {
     this.points.visible = this.count > 0;

@@ -16,13 +16,16 @@ import {
 import type { Sphere } from 'three';
 import { Arranger } from '../arrange/arranger.js';
 import { counted } from '../model/numbers.js';
+import { theme_changed } from '../panels/theme.js';
 import { Backdrop } from './backdrop.js';
 import { CameraRig } from './camera_rig.js';
 import { Contents } from './contents.js';
 import { Hands, pivots } from './hands.js';
+import { Lamps } from './lamps.js';
 import { Outline } from './outline.js';
 import { Overlay } from './overlay.js';
 import type { OverlayColors } from './overlay.js';
+import { Preview } from './preview.js';
 import { Sight } from './sight.js';
 import { Signs } from './signs.js';
 import { studio_light } from './studio_light.js';
@@ -44,6 +47,8 @@ const seen_around = 0.2;
 const see_again_ms = 250;
 /** Interval between computations of the distance to the farthest entity. */
 const around_every_ms = 1000;
+/** The editor's own light, and the part of it that is left if the level has lights. */
+const studio = { sun: 2.15, sky: 0.9, all_around: 0.28, beside_lights: 0.45 };
 /** Limit on the time for which a dragged value is shown after the drag has ended. */
 const told_after_ms = 700;
 
@@ -59,7 +64,10 @@ export class Stage {
   frames = 0;
   private readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
-  private readonly sun = new DirectionalLight(0xfff1de, 2.15);
+  private readonly sun = new DirectionalLight(0xfff1de, studio.sun);
+  private readonly sky = new HemisphereLight(0xd5e2f5, 0x3f3b36, studio.sky);
+  private readonly lamps: Lamps;
+  private readonly preview: Preview;
   private readonly backdrop = new Backdrop();
   private readonly outline = new Outline({ width: 1.6, rim: 1.3 });
   private readonly hover_line = new Outline({ width: 1.2, rim: 0.8 });
@@ -116,7 +124,7 @@ export class Stage {
     this.scene.add(
       this.backdrop.group,
       parent,
-      new HemisphereLight(0xd5e2f5, 0x3f3b36, 0.9),
+      this.sky,
       this.sun,
       this.sun.target,
     );
@@ -125,12 +133,13 @@ export class Stage {
     this.sun.shadow.bias = -0.0004;
     this.contents = new Contents(world, parent, () => {
       this.scene.environment ??= studio_light(this.renderer);
-      this.scene.environmentIntensity = 0.28;
       this.changed();
     });
+    this.lamps = new Lamps(this.scene);
+    this.preview = new Preview(this);
     this.hands = new Hands(this);
     this.arranger = new Arranger(this);
-    this.commands = [...view_commands(this), ...this.arranger.commands()];
+    this.commands = [...view_commands(this), ...this.preview.commands(), ...this.arranger.commands()];
     this.toolbar = new Toolbar(
       this.commands,
       () => this.hands.is_local,
@@ -140,8 +149,17 @@ export class Stage {
     );
     const { domElement } = this.renderer;
     this.root.append(domElement, this.signs.element, this.overlay.canvas, this.status, this.note, this.toolbar.element);
+    this.root.append(this.preview.element);
     host.append(this.root);
     this.paint(colors);
+    const repaint = (): void => {
+      const now = colors_of(host);
+      this.overlay.colors = now;
+      this.paint(now);
+      this.emphasis_changed();
+    };
+    addEventListener(theme_changed, repaint);
+    this.endings.push(() => removeEventListener(theme_changed, repaint));
 
     this.endings.push(
       world.follow(
@@ -176,6 +194,14 @@ export class Stage {
   set has_shadows(on: boolean) {
     this.shadows = on;
     this.shadow_at = '';
+    this.tools_changed();
+  }
+  get has_lights(): boolean {
+    return this.lamps.is_on;
+  }
+  set has_lights(on: boolean) {
+    this.lamps.is_on = on;
+    this.changed();
     this.tools_changed();
   }
   get has_grid(): boolean {
@@ -254,6 +280,7 @@ export class Stage {
     this.toolbar.dispose();
     this.contents.bodies.dispose();
     this.contents.markers.dispose();
+    this.lamps.dispose();
     this.outline.dispose();
     this.hover_line.dispose();
     this.backdrop.dispose();
@@ -314,6 +341,7 @@ export class Stage {
     this.hands.look();
     if (this.stale.outline) this.emphasize();
     this.contents.markers.flush(this.renderer.getPixelRatio(), this.height);
+    this.light();
     this.shade();
 
     this.renderer.clear();
@@ -321,6 +349,13 @@ export class Stage {
     const calls = this.renderer.info.render.calls;
     this.hover_line.draw(this.renderer, this.rig.camera);
     this.outline.draw(this.renderer, this.rig.camera);
+    this.lamps.show_lines(false);
+    this.backdrop.grid_shown = false;
+    this.contents.markers.show(false);
+    this.preview.draw(this.renderer, this.scene, this.width, this.height);
+    this.contents.markers.show(true);
+    this.backdrop.grid_shown = true;
+    this.lamps.show_lines(true);
     this.signs.show(this.contents, this.sight);
     this.overlay.draw(this.hands.overlay(), this.rig.camera);
 
@@ -386,9 +421,23 @@ export class Stage {
     this.outline.set(this.contents.bodies, selected, active);
     const only_over = [...over].filter((slot) => !selected.has(slot));
     this.hover_line.set(this.contents.bodies, only_over, none);
+    this.lamps.draw_reach(this.contents, selection, this.width / this.height);
     const chosen = new Set(selection.map((entity) => this.contents.slot(entity)));
     this.contents.markers.emphasize((slot) => (chosen.has(slot) ? 2 : over.has(slot) ? 1 : 0));
   }
+
+  /** Lights the picture with the level's lights, and dims those of the editor beside them. */
+  private light(): void {
+    if (this.stale.bodies || !this.rig.camera.position.equals(this.lit_from)) {
+      this.lit_from.copy(this.rig.camera.position);
+      this.lamps.update(this.contents, this.rig.view.target);
+    }
+    const part = this.lamps.count > 0 ? studio.beside_lights : 1;
+    this.sun.intensity = studio.sun * part;
+    this.sky.intensity = studio.sky * part;
+    this.scene.environmentIntensity = studio.all_around * part;
+  }
+  private readonly lit_from = new Vector3(NaN);
 
   /** Moves the shadow camera in steps of a shadow pixel to avoid flicker. */
   private shade(): void {
@@ -464,6 +513,7 @@ export class Stage {
     this.outline.colors(line, accent.clone().lerp(white, 0.8));
     this.hover_line.colors(new Color(0.5, 0.53, 0.58), white);
     this.contents.markers.colors([line.r, line.g, line.b]);
+    this.lamps.color(new Color(colors.accent).lerp(white, 0.22));
   }
 }
 
@@ -484,8 +534,9 @@ function colors_of(host: HTMLElement): OverlayColors {
   const style = getComputedStyle(host);
   const token = (name: string, otherwise: string): string => style.getPropertyValue(name).trim() || otherwise;
   return {
-    axes: [token('--axis-x', '#f0616d'), token('--axis-y', '#7fc950'), token('--axis-z', '#4f95f5')],
-    accent: token('--accent', '#5b9dff'),
+    // The picture is dark in each theme.
+    axes: [token('--view-axis-x', '#f0616d'), token('--view-axis-y', '#7fc950'), token('--view-axis-z', '#4f95f5')],
+    accent: token('--view-accent', '#5b9dff'),
     text: token('--text-0', '#e6e9ee'),
     dim: token('--text-1', '#b3bac5'),
     panel: token('--bg-1', '#20242a'),

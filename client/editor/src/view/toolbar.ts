@@ -5,6 +5,7 @@ import {
   Expand,
   Globe,
   Grid3x3,
+  Lightbulb,
   Magnet,
   MousePointer2,
   Move3d,
@@ -26,13 +27,14 @@ const icons: Record<string, IconNode> = {
   'view.frame': Expand,
   'view.grid': Grid3x3,
   'view.shadows': Sun,
+  'view.lights': Lightbulb,
 };
 
 const groups = [
   ['view.tool.none', 'view.tool.move', 'view.tool.rotate', 'view.tool.scale'],
   ['view.space', 'view.pivot'],
   ['view.snap', 'steps'],
-  ['view.frame', 'view.grid', 'view.shadows'],
+  ['view.frame', 'view.grid', 'view.shadows', 'view.lights'],
 ];
 
 export class Toolbar {

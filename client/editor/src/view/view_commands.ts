@@ -72,6 +72,13 @@ export function view_commands(stage: Stage): ViewCommand[] {
       checked: () => stage.has_shadows,
       run: () => (stage.has_shadows = !stage.has_shadows),
     },
+    {
+      id: 'view.lights',
+      title: "Show the light of the level's own lights",
+      group: 'view',
+      checked: () => stage.has_lights,
+      run: () => (stage.has_lights = !stage.has_lights),
+    },
     align('front', 'Look from the front', ['1'], 2, true),
     align('back', 'Look from behind', ['Shift+1'], 2, false),
     align('right', 'Look from the right', ['3'], 0, true),
