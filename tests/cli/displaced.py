@@ -36,7 +36,7 @@ def health(beside, world):
 
 
 def wait_until_rescued(folder, world, rescued):
-    """Waits until the server says where it saved the state. The file exists before that."""
+    """Waits until the server names the file in which it saved the state. It exists before that."""
     until = time.monotonic() + 60
     while str(rescued) not in folder.json("--world", world, "info").get("error", ""):
         assert time.monotonic() < until, "the world was not saved beside its file"

@@ -14,8 +14,8 @@ namespace muster::test {
 inline std::string run_sql(const std::string& path, const std::string& sql) {
   sqlite3* connection = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
-  // A world that writes all the time holds the lock most of the time. SQLite's own handler sleeps for
-  // so long between its attempts that it may never find the lock free.
+  // A world that writes all the time holds the lock most of the time. SQLite's own handler sleeps
+  // for so long between its attempts that it may never find the lock free.
   int attempts = 60'000;
   sqlite3_busy_handler(
       connection,
