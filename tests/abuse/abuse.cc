@@ -36,9 +36,9 @@ class Field {
     std::ofstream(token_file) << tokens_[3] << '\n';
     std::filesystem::permissions(token_file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     ::setenv("SKIRMISH_ENTITIES", std::to_string(options.entities).c_str(), 1);
-    std::vector<std::string> arguments = {
-        "--plugin",     options.plugin, "--hz",       hz,
-        "--token-file", token_file,     "--autosave", "0"};  // a save's copy is no part of what is judged
+    std::vector<std::string> arguments = {"--plugin", options.plugin, "--hz", hz,        "--token-file",
+                                          token_file, "--autosave",   "0",    "--quiet", "--listen",
+                                          ""};  // a save's copy is no part of what is judged
     for (const auto& [name, value] : options.limits) {
       if (!set_limit(limits_, name, value)) throw std::runtime_error("no limit is called " + name);
       arguments.push_back("--limit");

@@ -19,5 +19,5 @@ TEST_CASE("a world that was abused is the same when it is opened again, on the s
 TEST_CASE(
     "one user, whatever the right, does not keep the owner from asking and saving, and leaves nothing that cannot be "
     "removed") {
-  for (const OneUserReport& report : abused_by_one_user(std::chrono::seconds(4))) check_shares(report);
+  for (const OneUserReport& report : abused_by_one_user(std::chrono::seconds(4), false)) check_shares(report);
 }

@@ -16,11 +16,14 @@ struct OneUserReport {
   std::map<std::string, std::uint64_t> faults;              ///< of the user's requests, by reason
   std::uint64_t asked = 0;                                  ///< questions of the owner
   std::uint64_t requests = 0, sessions_max = 0;             ///< of the user
-  session::Removed removed;
+  /// By the owner's removal, and by another one after it.
+  session::Removed removed, left;
   std::uint64_t memory_before = 0, memory_max = 0, memory_after = 0;  ///< bytes
+  /// Bytes of a server that has just opened a copy of the world. They tell how much the world
+  /// itself has grown, because edits of entities of others remain. 0 if no copies were opened.
+  std::uint64_t opened_before = 0, opened_after = 0;
   std::uint32_t entities_before = 0, entities_after = 0;
   session::Load load_before, load_after;
-  bool edits_others = false;  ///< the role allows edits
   int exit_code = -1;
 
   std::string text() const;
@@ -28,8 +31,9 @@ struct OneUserReport {
 
 /// Serves a new world, whose log is not read. A user with this role opens all sessions that the
 /// limits allow, sends half frames, and abuses the server until the time is over, while the owner
-/// asks. Then the owner revokes the user's token and removes what the user left. Throws
-/// std::runtime_error if the owner is not answered.
-OneUserReport one_user(const AbuseOptions& options, session::Role role);
+/// asks. Then the owner revokes the user's token and removes what the user left. If `opens_copies`,
+/// another server opens a copy of the world before and after that. Throws std::runtime_error if the
+/// owner is not answered.
+OneUserReport one_user(const AbuseOptions& options, session::Role role, bool opens_copies);
 
 }  // namespace muster::abuse

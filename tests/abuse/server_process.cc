@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -25,6 +26,7 @@ constexpr auto patience = 120s;  // of a machine that does much else
 
 std::string text_of(const std::string& path) {
   std::stringstream text;
+  if (std::filesystem::is_fifo(path)) return "its log is not read here";
   text << std::ifstream(path).rdbuf();
   return text.str();
 }
@@ -33,7 +35,7 @@ std::string text_of(const std::string& path) {
 
 ServerProcess::ServerProcess(const std::string& program, const std::string& world,
                              const std::vector<std::string>& arguments, const std::string& log) {
-  std::vector<std::string> all = {program, world, "--listen", "", "--unix", world + ".socket", "--quiet"};
+  std::vector<std::string> all = {program, world, "--unix", world + ".socket"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& each : all) argv.push_back(each.data());
@@ -51,6 +53,7 @@ ServerProcess::ServerProcess(const std::string& program, const std::string& worl
     const auto at = read_address_file(world);
     if (at && at->pid == pid_) {
       address_ = at->best();
+      tcp_address_ = at->address;
       token_ = at->token;
       return;
     }

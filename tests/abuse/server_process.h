@@ -21,6 +21,7 @@ class ServerProcess {
 
   /// For ClientOptions::address.
   const std::string& address() const noexcept { return address_; }
+  const std::string& tcp_address() const noexcept { return tcp_address_; }
   const std::string& token() const noexcept { return token_; }
   bool running();
   /// In real memory, now. Bytes; 0 where it has ended.
@@ -31,7 +32,7 @@ class ServerProcess {
  private:
   pid_t pid_ = -1;
   int status_ = 0;
-  std::string address_, token_;
+  std::string address_, tcp_address_, token_;
 };
 
 }  // namespace muster::abuse

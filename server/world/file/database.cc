@@ -335,6 +335,8 @@ void Database::roll_back() noexcept {
   if (in_transaction()) sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
+void Database::forget_pages() noexcept { sqlite3_db_release_memory(connection_); }
+
 bool Database::is_read_only() const noexcept { return sqlite3_db_readonly(connection_, "main") != 0; }
 
 bool Database::is_in_wal_mode() const noexcept {

@@ -88,6 +88,9 @@ class Database {
   bool in_transaction() const noexcept;
   void roll_back() noexcept;
   bool is_read_only() const noexcept;
+  /// Frees SQLite's copies of pages, which are at most 16 MiB. It reads pages again when it needs
+  /// them.
+  void forget_pages() noexcept;
   /// Returns true if the file was in WAL mode when a statement last read data from it.
   bool is_in_wal_mode() const noexcept;
   /// Sets whether closing this connection merges the -wal into the file and removes it.

@@ -222,6 +222,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
   if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
   if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
   sink.committed();
+  database_->forget_pages();
   history_.committed();
   digest_ = sink.digest();
   const std::vector<FilePoint> past_before = std::exchange(meta_, std::move(meta)).past;

@@ -4,7 +4,9 @@
 #include <sqlite3.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <string>
+#include <thread>
 
 namespace muster::test {
 
@@ -12,7 +14,16 @@ namespace muster::test {
 inline std::string run_sql(const std::string& path, const std::string& sql) {
   sqlite3* connection = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
-  sqlite3_busy_timeout(connection, 10'000);
+  // A world that writes all the time holds the lock most of the time. SQLite's own handler sleeps
+  // for so long between its attempts that it may never find the lock free.
+  int attempts = 60'000;
+  sqlite3_busy_handler(
+      connection,
+      [](void* left, int) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return static_cast<int>(--*static_cast<int*>(left) > 0);
+      },
+      &attempts);
   std::string text;
   char* error = nullptr;
   sqlite3_exec(
