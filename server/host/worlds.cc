@@ -412,6 +412,8 @@ void Worlds::made(std::shared_ptr<Making> making, const ProcessEnd& end) {
           folders.drop_new(making->folder);
           return std::unexpected(HostFault{is_copied && !folders.has(making->copied_from) ? 404u : 500u, fault});
         }
+        // A backup has the users, but a copy is a world of its own.
+        if (is_copied) ::unlink((making->folder + "/" + making->name + ".muster-users").c_str());
         auto finished = folders.finish_new(making->folder, making->name);
         if (!finished) folders.drop_new(making->folder);
         return finished;

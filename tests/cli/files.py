@@ -1,7 +1,7 @@
 """World files, looked at without serving them, or while they are served."""
 import json
 
-from shared import BAD_FILE, REFUSED, USAGE, equal, game, holds
+from shared import BAD_FILE, GAME, REFUSED, USAGE, equal, game, holds
 
 
 def a_world_is_verified_copied_and_read_while_it_is_served(folder):

@@ -1,5 +1,7 @@
 """A server of a world that is made up: it gives each question the answers that a test has for it, and keeps what it was asked."""
 import contextlib
+import hashlib
+import hmac
 import pathlib
 import socket
 import struct
@@ -77,7 +79,10 @@ class Scripted:
             name = frame.batch.type.removeprefix("muster.session.")
             self.asked.append((name, frame.batch.messages[0].value if frame.batch.messages else None))
             self.batches.append(frame.batch)
-            answers = self.answer_to(name)
+            if name == "Hello" and "Hello" not in self.answers and self.asked[-1][1]["token_id"]:
+                answers = [self.challenge(self.asked[-1][1])]
+            else:
+                answers = self.answer_to("Hello" if name == "Proof" else name)
             for i, told in enumerate(answers):
                 if told is CLOSE:
                     return
@@ -86,6 +91,14 @@ class Scripted:
                 last = i + 1 == len(answers)
                 flags = told.flags | (0 if last or told.whole or told.flags & EVENT or told.request == 0 else MORE)
                 self.send(session, told, frame.request if told.request is None else told.request, flags)
+
+    @staticmethod
+    def challenge(hello):
+        """What proves to the client that this server knows the token (docs/protocol.md, "Proofs")."""
+        nonce = bytes(range(32))
+        text = b"muster server proof" + bytes(hello["nonce"]) + nonce
+        proof = hmac.digest(hashlib.sha256(TOKEN.encode()).digest(), text, "sha256")
+        return said("Challenge", {"nonce": nonce, "proof": proof})
 
     def answer_to(self, name):
         if name in self.answers:
