@@ -32,6 +32,7 @@ ListenerOptions listening(const ServerOptions& options) {
   ListenerOptions made;
   made.listen = options.listen;
   made.unix_path = options.unix_path;
+  made.rules = options.rules;
   made.private_figures = options.private_figures;
   made.log = options.log;
   made.warn = options.warn;
@@ -66,6 +67,7 @@ struct Server::Impl final : WorldSide {
     options.limits = fit_to_descriptors(options.limits);
     desk.emplace(world.registry(), *this, options.limits);
 
+    if (const std::string wrong = wrong_rules(options.rules); !wrong.empty()) throw RulesError(wrong);
     ListenerOptions door = listening(options);
     door.world_id = world.id();
     door.displaced = [this] { return world.displaced(); };
@@ -76,11 +78,7 @@ struct Server::Impl final : WorldSide {
     door.world_file = known.world;
     listener.emplace(*desk, std::move(door));
     address = listener->address();
-    if (options.address_file != "none")
-      address_file.emplace(
-          absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
-          AddressEntry{world_path, address, absolute(options.unix_path), options.token, options.program});
-    if (!address.empty()) editor_url = "http://" + address + "/#token=" + escaped(options.token);
+    publish();
     world.add_visitor(*desk);
   }
 
@@ -95,6 +93,46 @@ struct Server::Impl final : WorldSide {
   }
   void drain(std::chrono::nanoseconds time) {
     listener->drain(time, [this] { world.stop(); });
+  }
+  /// Writes the address file.
+  void publish() {
+    if (!address.empty()) editor_url = "http://" + address + "/#token=" + escaped(options.token);
+    if (options.address_file == "none") return;
+    address_file.reset();
+    address_file.emplace(
+        absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
+        AddressEntry{absolute(world.path()), address, absolute(options.unix_path), options.token, options.program});
+  }
+  std::string wrong_rules(const std::vector<AccessRule>& rules) const {
+    if (rules.empty()) return {};
+    if (std::string wrong = wrong_types(rules, *desk->types()); !wrong.empty()) return wrong;
+    std::vector<std::string> names;
+    if (options.users_file != "none") {
+      const Users users({}, absolute(options.users_file));
+      // Revoked users are among them, so that a revocation makes no rule wrong.
+      for (const User& user : users.all()) names.push_back(user.name);
+    }
+    return wrong_users(rules, names);
+  }
+  std::string set_rules(std::vector<AccessRule> rules) {
+    try {
+      if (std::string wrong = wrong_rules(rules); !wrong.empty()) return wrong;
+    } catch (const ServerError& error) {
+      return error.what();
+    }
+    desk->at_rest([this, rules = std::move(rules)] { listener->set_rules(rules); });
+    return {};
+  }
+  void set_token(const std::string& token) {
+    desk->at_rest([this, token] {
+      options.token = token;
+      listener->set_own_token(token);
+      try {
+        publish();
+      } catch (const ServerError& error) {
+        warn(error.what());
+      }
+    });
   }
   void set_limits(const ServerLimits& limits) { desk->set_limits(fit_to_descriptors(limits)); }
 
@@ -218,6 +256,8 @@ bool Server::has_editor() const noexcept { return impl_->has_editor; }
 const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }
 std::uint32_t Server::sessions() const noexcept { return impl_->desk->sessions(); }
 void Server::set_limits(const ServerLimits& limits) { impl_->set_limits(limits); }
+std::string Server::set_rules(std::vector<AccessRule> rules) { return impl_->set_rules(std::move(rules)); }
+void Server::set_token(const std::string& token) { impl_->set_token(token); }
 void Server::drain(std::chrono::nanoseconds time) { impl_->drain(time); }
 void Server::stop() { impl_->stop(); }
 

@@ -200,7 +200,8 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
     else if (drains)
       answer.text = "the server will stop soon, and accepts no new sessions\n";
     else
-      answer.text = metrics ? metrics_text(*figures, host_.connections()) : health_text(*figures);
+      answer.text =
+          metrics ? metrics_text(*figures, host_.connections()) + host_.door.rates.metrics() : health_text(*figures);
     send(std::move(answer));
   }
 

@@ -22,7 +22,8 @@ struct HttpHost {
   const Site& site;
   Loop& loop;
   std::function<std::uint32_t()> connections;  ///< number of open connections of all kinds
-  bool private_figures = false;                ///< true if /metrics and /health always require a token
+  /// True if /metrics and /health always require a token.
+  bool private_figures = false;
 };
 
 /// Takes over the stream of a connection that requests a WebSocket. The calling connection then

@@ -131,6 +131,7 @@ struct Listener::Impl final : Loop {
         sweep(io) {
     door.users_changes.write_beside(
         [this](auto write, auto then) { run_beside(Beside::users, std::move(write), std::move(then)); });
+    door.rules.set(std::move(options.rules));
     door.evict = [this](std::uint64_t user, const session::Fault& why) {
       std::uint32_t sessions = 0;
       for (const auto& connection : present()) sessions += connection->evict(user, why) ? 1 : 0;
@@ -381,6 +382,17 @@ void Listener::while_resting(const std::function<void()>& act) {
   rest->begun.wait();
   act();
   rest->over.count_down();
+}
+
+void Listener::set_rules(std::vector<AccessRule> rules) { impl_->door.rules.set(std::move(rules)); }
+
+void Listener::set_own_token(const std::string& token) {
+  impl_->post([&door = impl_->door, token] {
+    door.users.set_own({{token, session::Role::admin}});
+    session::Fault why = fault_of(session::FaultCode::bad_token, "bad_token", "the server's own token was replaced");
+    why.closes = true;
+    door.evict(0, why);
+  });
 }
 
 void Listener::drain(std::chrono::nanoseconds time, std::function<void()> then) {

@@ -14,6 +14,7 @@
 #include "server/access/refusals.h"
 #include "server/access/users.h"
 #include "server/desk/desk.h"
+#include "server/door/user_rates.h"
 #include "server/door/users_changes.h"
 #include "server/door/wire_stream.h"
 #include "server/session/judge.h"
@@ -31,9 +32,12 @@ struct Door {
   std::function<const std::string*()> displaced = {};
   /// Ends all sessions of a user with the Fault, and returns their number. May be null.
   std::function<std::uint32_t(std::uint64_t user, const session::Fault& why)> evict = {};
-  bool drains = false;               ///< true if no further sessions are accepted, because the server will stop
+  /// True if no further sessions are accepted, because the server will stop.
+  bool drains = false;
   std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
   UsersChanges users_changes{users};
+  AccessRules rules = {};
+  UserRates rates = {};
 };
 
 /// Must be used by only one thread at a time.
@@ -100,6 +104,8 @@ class SessionProtocol {
   Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
   Outcome on_hello(const WireFrame& frame);
   Outcome on_session_frame(const WireFrame& frame);
+  /// Returns true if a rate limits the user.
+  bool sends_at_rate() const noexcept;
   /// `type` is the type of the message, even if the message is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
@@ -131,6 +137,8 @@ class SessionProtocol {
   std::uint32_t arriving_bytes_ = 0;        // size of the large frame that is arriving
   std::shared_ptr<const TypeTable> types_;  // the table numbered types_made_
   std::uint64_t types_made_ = 0;
+  std::uint64_t rules_version_ = 0;
+  UserRates::User* sender_ = nullptr;  // null until there is a session
 };
 
 }  // namespace muster

@@ -32,9 +32,9 @@ struct BackupReport {
 /// Returns the path of a copy in `folder` whose name contains the time, such as
 /// "town-20260301T033000Z.muster".
 std::string dated_copy(const std::string& from, const std::string& folder, std::chrono::system_clock::time_point now);
-/// Removes the oldest dated copies of the world `from` in `folder`, with their lists of users, until
-/// at most `count` remain. Returns the paths of the removed copies. On failure, the error names the
-/// file that could not be removed.
+/// Removes the oldest dated copies of the world `from` in `folder`, with their lists of users,
+/// until at most `count` remain. Returns the paths of the removed copies. On failure, the error
+/// names the file that could not be removed.
 [[nodiscard]] std::expected<std::vector<std::string>, WorldError> remove_old_copies(const std::string& from,
                                                                                     const std::string& folder,
                                                                                     std::size_t count);

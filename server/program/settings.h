@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/access/access_rules.h"
 #include "server/session/server_limits.h"
 
 namespace muster {
@@ -65,6 +66,7 @@ struct OptionSetting {
 struct Settings {
   Arguments arguments;
   ServerLimits limits;
+  std::vector<AccessRule> rules;
   std::vector<OptionSetting> all;  ///< in the order of --help
 };
 
