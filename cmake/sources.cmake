@@ -201,7 +201,9 @@ set(muster_world_sources
   server/world/world.cc
 )
 set(muster_server_sources
+  server/access/access_rules.cc
   server/access/refusals.cc
+  server/access/suggestion.cc
   server/access/users.cc
   server/desk/asked_figures.cc
   server/desk/desk.cc
@@ -217,12 +219,14 @@ set(muster_server_sources
   server/door/socket_stream.cc
   server/door/tls_certificates.cc
   server/door/tls_stream.cc
+  server/session/user_rates.cc
   server/door/users_changes.cc
   server/door/web_stream.cc
   server/edits/budgets.cc
   server/edits/edit_cost.cc
   server/edits/intake.cc
   server/edits/made_things.cc
+  server/edits/place_rights.cc
   server/edits/refusal_text.cc
   server/edits/removal.cc
   server/edits/slow_edits.cc
@@ -397,6 +401,7 @@ set(muster_public_headers
   schema/question.h
   schema/quoted.h
   schema/table.h
+  server/access/access_rules.h
   server/access/server_error.h
   server/plugins/plugin.h
   server/plugins/plugin_copy.h

@@ -348,7 +348,17 @@ class LiveSettings {
     const std::lock_guard lock(mutex_);
     auto read = read_settings(argc_, argv_);
     std::string error = read ? std::string() : read.error().text;
+    std::string token;
+    if (error.empty() && !settings_.arguments.token_file.empty()) {
+      auto current = read_token_file(settings_.arguments.token_file);
+      if (!current) error = current.error();
+      if (current && *current != token_) token = std::move(*current);
+    }
     if (error.empty()) error = logs_.open(settings_.arguments, read->arguments);
+    if (error.empty() && server_) {
+      error = server_->set_rules(read->rules);
+      if (!error.empty()) (void)logs_.open(read->arguments, settings_.arguments);
+    }
     AuditLine line("reload");
     if (!error.empty()) {
       spdlog::error("nothing is reloaded, and the previous settings still hold: {}", error);
@@ -357,10 +367,22 @@ class LiveSettings {
     }
     const std::vector<std::string> changed = changes(settings_, *read);
     for (const std::string& each : changed) spdlog::info("reloaded: {}", each);
+    if (!settings_.rules.empty() || !read->rules.empty()) spdlog::info("reloaded: {} rules", read->rules.size());
     if (changed.empty()) spdlog::info("reloaded: no setting has changed");
     logs_.audit.put(std::move(line.add("changes", changed.size())).text());
     settings_ = std::move(*read);
     if (server_) server_->set_limits(settings_.limits);
+    if (token.empty()) return;
+    spdlog::info("reloaded: the token in {} has changed; sessions with the old one end",
+                 settings_.arguments.token_file);
+    logs_.audit.put(AuditLine("own_token_replaced").text());
+    token_ = std::move(token);
+    if (server_) server_->set_token(token_);
+  }
+  /// Sets the server's own token, of which a later reload notices a change.
+  void set_token(std::string token) {
+    const std::lock_guard lock(mutex_);
+    token_ = std::move(token);
   }
   /// Tells all sessions that the server will stop, and stops it.
   void drain() {
@@ -376,7 +398,9 @@ class LiveSettings {
   void attach(Server* server) {
     const std::lock_guard lock(mutex_);
     server_ = server;
-    if (server_) server_->set_limits(settings_.limits);
+    if (!server_) return;
+    server_->set_limits(settings_.limits);
+    if (const std::string error = server_->set_rules(settings_.rules); !error.empty()) spdlog::error("{}", error);
   }
 
  private:
@@ -385,6 +409,7 @@ class LiveSettings {
   const Logs& logs_;
   std::mutex mutex_;
   Settings settings_;
+  std::string token_;
   Server* server_ = nullptr;
 };
 
@@ -455,6 +480,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   listening.plugins = served.plugins.get();
   listening.limits = settings.limits;
   listening.sleep_after = std::chrono::nanoseconds(static_cast<std::int64_t>(arguments.sleep_after_s * 1e9));
+  listening.rules = settings.rules;
   listening.private_figures = arguments.private_figures;
   listening.open_again = [&] {
     again = true;
@@ -489,12 +515,14 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
     std::optional<Server> server;
     try {
       server.emplace(*world, listening);
+    } catch (const RulesError& error) {
+      running = nullptr;
+      return complain(exit_usage, error.what());
     } catch (const ServerError& error) {
       running = nullptr;
       return complain(arguments, error);
     }
-    // Keep the address and token, so that clients find a reopened world.
-    listening.token = server->token();
+    // Keep the address, so that clients find a reopened world.
     if (!server->address().empty()) listening.listen = server->address();
 
     // A log that is kept must not contain the token.
@@ -507,6 +535,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
     if (!server->fingerprint().empty()) spdlog::info("fingerprint {}", server->fingerprint());
     if (!server->unix_path().empty()) spdlog::info("listening on {}", server->unix_path());
     spdlog::info("token {}", is_kept ? "in " + world->path() + "-server.json" : server->token());
+    live.set_token(server->token());
     live.attach(&*server);
     service.attach(*world, [&] { return status_of(*server, *world); });
     if (first) service.tell_ready();
@@ -517,6 +546,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
     if (!again || was_signalled || world->stopped()) notify_service_manager("STOPPING=1");
     live.attach(nullptr);
     service.detach();
+    listening.token = server->token();
     server->stop();
     server.reset();
     running = nullptr;

@@ -59,6 +59,7 @@ ListenerOptions listening(const ServerOptions& options) {
   made.listen = options.listen;
   made.unix_path = options.unix_path;
   made.proxies = options.proxies;
+  made.rules = options.rules;
   made.private_figures = options.private_figures;
   made.log = options.log;
   made.warn = options.warn;
@@ -93,6 +94,7 @@ struct Server::Impl final : WorldSide {
     options.limits = fit_to_descriptors(options.limits);
     desk.emplace(world.registry(), *this, options.limits);
 
+    if (const std::string wrong = wrong_rules(options.rules); !wrong.empty()) throw RulesError(wrong);
     ListenerOptions door = listening(options);
     door.world_id = world.id();
     door.displaced = [this] { return world.displaced(); };
@@ -117,14 +119,9 @@ struct Server::Impl final : WorldSide {
       const MutexLock lock(address_mutex);
       entry = {world_path,    local_address(address), absolute(options.unix_path),
                options.token, options.program,        fingerprint};
-      if (options.address_file != "none")
-        address_file.emplace(
-            absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
-            entry);
     }
-    if (!address.empty())
-      editor_url = (identity ? "https://" + host_for_browsers(*identity) : "http://" + address) +
-                   "/#token=" + escaped(options.token);
+    if (!address.empty()) browser_address = identity ? "https://" + host_for_browsers(*identity) : "http://" + address;
+    publish();
     world.add_visitor(*desk);
     if (options.sleep_after.count() > 0) look_for_sleep();
   }
@@ -143,6 +140,48 @@ struct Server::Impl final : WorldSide {
   }
   void drain(std::chrono::nanoseconds time) {
     listener->drain(time, [this] { world.stop(); });
+  }
+  /// Writes the address file.
+  void publish() {
+    if (!address.empty()) editor_url = browser_address + "/#token=" + escaped(options.token);
+    if (options.address_file == "none") return;
+    const MutexLock lock(address_mutex);
+    entry.token = options.token;
+    if (address_file) return address_file->rewrite(entry);
+    address_file.emplace(
+        absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
+        entry);
+  }
+  std::string wrong_rules(const std::vector<AccessRule>& rules) const {
+    if (rules.empty()) return {};
+    if (std::string wrong = wrong_types(rules, *desk->types()); !wrong.empty()) return wrong;
+    std::vector<std::string> names;
+    if (options.users_file != "none") {
+      const Users users({}, absolute(options.users_file));
+      // Revoked users are among them, so that a revocation makes no rule wrong.
+      for (const User& user : users.all()) names.push_back(user.name);
+    }
+    return wrong_users(rules, names);
+  }
+  std::string set_rules(std::vector<AccessRule> rules) {
+    try {
+      if (std::string wrong = wrong_rules(rules); !wrong.empty()) return wrong;
+    } catch (const ServerError& error) {
+      return error.what();
+    }
+    desk->at_rest([this, rules = std::move(rules)] { listener->set_rules(rules); });
+    return {};
+  }
+  void set_token(const std::string& token) {
+    desk->at_rest([this, token] {
+      options.token = token;
+      listener->set_own_token(token);
+      try {
+        publish();
+      } catch (const ServerError& error) {
+        warn(error.what());
+      }
+    });
   }
   void set_limits(const ServerLimits& limits) { desk->set_limits(fit_to_descriptors(limits)); }
 
@@ -287,7 +326,7 @@ struct Server::Impl final : WorldSide {
   Mutex address_mutex;
   std::optional<AddressFile> address_file MUSTER_GUARDED_BY(address_mutex);
   AddressEntry entry MUSTER_GUARDED_BY(address_mutex);
-  std::string address, editor_url, fingerprint;
+  std::string address, browser_address, editor_url, fingerprint;
   // When there was a session most recently.
   std::chrono::steady_clock::time_point needed = std::chrono::steady_clock::now();
   bool has_editor = false;
@@ -310,6 +349,8 @@ bool Server::has_editor() const noexcept { return impl_->has_editor; }
 const char* Server::editor_url() const noexcept { return impl_->editor_url.c_str(); }
 std::uint32_t Server::sessions() const noexcept { return impl_->desk->sessions(); }
 void Server::set_limits(const ServerLimits& limits) { impl_->set_limits(limits); }
+std::string Server::set_rules(std::vector<AccessRule> rules) { return impl_->set_rules(std::move(rules)); }
+void Server::set_token(const std::string& token) { impl_->set_token(token); }
 void Server::drain(std::chrono::nanoseconds time) { impl_->drain(time); }
 void Server::stop() { impl_->stop(); }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "server/access/access_rules.h"
 #include "server/access/server_error.h"
 #include "server/session/server_limits.h"
 
@@ -73,6 +74,9 @@ struct ServerOptions {
   /// Returns the number of lines that the audit log has lost, for /metrics. May be empty.
   std::function<std::uint64_t()> audit_lines_lost = {};
   ServerLimits limits = {};
+  /// Rules for what users may write, in addition to their roles. If a rule names an unknown type or
+  /// user, the constructor throws a RulesError.
+  std::vector<AccessRule> rules = {};
   /// If true, /metrics and /health require a token, also from the same machine.
   bool private_figures = false;
   /// The plugins installed in the world, or null. The answer to Info lists the plugins, and
@@ -133,6 +137,13 @@ class Server {
   /// change. May be called on any thread.
   void set_limits(const ServerLimits& limits);
 
+  /// Changes the rules for what users may write, for present sessions as well, before the next
+  /// flush. If a rule names an unknown type or user, returns an error, and nothing changes. May be
+  /// called on any thread.
+  [[nodiscard]] std::string set_rules(std::vector<AccessRule> rules);
+  /// Replaces the server's own token before the next flush, ends the sessions that use the old one,
+  /// and writes the address file again. May be called on any thread.
+  void set_token(const std::string& token);
   /// Refuses new sessions, and tells the present ones that the server will stop. Stops the world
   /// once there are no sessions any longer or when `time` has passed. While the server drains, it
   /// reports itself as unhealthy. Calls after the first have no effect. May be called on any

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schema/descriptor.h"
+#include "server/access/access_rules.h"
 
 namespace muster {
 
@@ -10,12 +11,20 @@ namespace muster {
 struct Rights {
   RemoteRight role = RemoteRight::none;  ///< each role includes the rights of all lower roles
 
+  /// The rules that concern the user, or null. They may change, but never while they are read.
+  const WriteRules* rules = nullptr;
+
+  /// Returns true if there are rules to check.
+  bool has_rules() const noexcept { return rules && !rules->empty(); }
   /// Returns true if the token is valid, which means that it grants a role.
   bool any() const noexcept { return role != RemoteRight::none; }
   /// Returns true if the token allows sending messages of this type or writing components of this
   /// type.
   bool may_send(const TypeDescriptor& type) const noexcept {
-    return type.remote != RemoteRight::none && role >= type.remote;
+    if (type.remote == RemoteRight::none) return false;
+    if (has_rules()) [[unlikely]]
+      if (const auto decided = rules->decides(type)) return *decided;
+    return role >= type.remote;
   }
 };
 

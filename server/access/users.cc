@@ -115,9 +115,14 @@ std::string draw_token() {
 
 Users::Users(const std::vector<Admission>& own, std::string path, std::string world)
     : path_(std::move(path)), world_(std::move(world)) {
+  set_own(own);
+  if (!path_.empty()) read();
+}
+
+void Users::set_own(const std::vector<Admission>& own) {
+  own_.clear();
   for (const Admission& each : own)
     if (!each.token.empty()) own_.push_back({hash_of_token(each.token), each.role});
-  if (!path_.empty()) read();
 }
 
 void Users::read() {
@@ -133,6 +138,7 @@ void Users::read() {
   if (why != 0) throw ServerError("the users cannot be read from " + path_ + ": " + std::strerror(why));
   std::istringstream file(text);
   std::string line, of_world;
+  std::uint64_t count = 0;
   next_ = 0;  // 0 until the line has been read
   for (int number = 1; std::getline(file, line); ++number) {
     const auto refuse = [&](const char* expected) {
@@ -144,20 +150,27 @@ void Users::read() {
         refuse("not a list of users that this program can read; its first line would be \"muster-users 1\"");
     } else if (number == 2) {
       std::string_view rest = line;
-      if (word(rest) != "next" || !parse_number(rest, next_) || next_ == 0) refuse("\"next NUMBER\" is expected");
+      const bool has_next = word(rest) == "next" && parse_number(word(rest), next_) && next_ > 0;
+      count = next_ - 1;
+      const bool has_count = rest.empty() || (word(rest) == "users" && parse_number(rest, count) && count < next_);
+      if (!has_next || !has_count) refuse("\"next NUMBER\" is expected");
     } else if (number == 3 && line.starts_with("world ")) {
       of_world = line.substr(6);
       if (of_world.size() != 32) refuse("\"world\" and 32 hexadecimal digits are expected");
     } else {
       User user;
       if (!parse_user(line, user)) refuse("\"NUMBER ROLE SECONDS HASH NAME\" is expected");
-      if (user.number != users_.size() + 1) refuse("users' numbers must be 1, 2, 3 ... without gaps");
+      const std::uint64_t before = users_.empty() ? 0 : users_.back().number;
+      if (count == next_ - 1 && user.number != before + 1) refuse("users' numbers must be 1, 2, 3 ... without gaps");
+      if (count != next_ - 1 && (user.number <= before || user.number >= next_))
+        refuse("users' numbers must rise, and stay below the next one");
       users_.push_back(std::move(user));
     }
   }
-  if (next_ != users_.size() + 1)
+  if (next_ == 0 || count != users_.size())
     throw ServerError(path_ + ": it has " + std::to_string(users_.size()) +
-                      " users, and its second line says that the next one is " + std::to_string(next_));
+                      " users, and its second line says that the next one is " + std::to_string(next_) +
+                      (next_ == 0 || count + 1 == next_ ? "" : ", of " + std::to_string(count) + " users"));
   if (world_.empty()) {
     world_ = std::move(of_world);
   } else if (of_world.empty()) {
@@ -190,8 +203,13 @@ std::optional<Users::Known> Users::known(std::span<const std::uint8_t> id, Clock
 
 bool Users::may_stay(const Admitted& admitted, Clock::time_point now) const {
   if (admitted.user == 0) return true;
-  const User& user = users_[admitted.user - 1];
-  return user.role != session::Role::none && !is_over(user, now);
+  const User* const user = numbered(admitted.user);
+  return user && user->role != session::Role::none && !is_over(*user, now);
+}
+
+const User* Users::numbered(std::uint64_t number) const {
+  const auto at = std::ranges::lower_bound(users_, number, {}, &User::number);
+  return at != users_.end() && at->number == number ? &*at : nullptr;
 }
 
 std::expected<Users::Change, UserFault> Users::to_create(const std::string& name, session::Role role,
@@ -202,7 +220,8 @@ std::expected<Users::Change, UserFault> Users::to_create(const std::string& name
   // Lists written by earlier versions may contain such names.
   if (has_invisible(name) || has_blank_letters(name))
     return std::unexpected(UserFault{"user_name", "a user's name must not contain invisible characters"});
-  if (users_.size() >= users_max)
+  const auto revoked = std::ranges::find(users_, session::Role::none, &User::role);
+  if (users_.size() >= users_max && revoked == users_.end())
     return std::unexpected(
         UserFault{"users_max", "there are " + std::to_string(users_max) + " users, which is the limit"});
   for (const User& user : users_)
@@ -215,6 +234,7 @@ std::expected<Users::Change, UserFault> Users::to_create(const std::string& name
   user.hash = hash_of_token(token);
   user.id = id_of_token(user.hash);
   std::vector<User> users = users_;
+  if (users.size() >= users_max) users.erase(users.begin() + (revoked - users_.begin()));
   users.push_back(std::move(user));
   Change change = change_to(std::move(users), next_);
   change.token = std::move(token);
@@ -240,7 +260,7 @@ std::expected<Users::Change, UserFault> Users::to_revoke(const std::string& name
   const User* const user = find(name);
   if (!user) return std::unexpected(UserFault{"not_found", "there is no user \"" + name + "\""});
   std::vector<User> users = users_;
-  users[user->number - 1] = User{.number = user->number, .name = user->name};
+  users[static_cast<std::size_t>(user - users_.data())] = User{.number = user->number, .name = user->name};
   return change_to(std::move(users), user->number);
 }
 
@@ -254,11 +274,14 @@ std::expected<std::uint64_t, UserFault> Users::revoke(const std::string& name) {
 
 void Users::accept(const Change& change) {
   users_ = change.users;
-  next_ = users_.size() + 1;
+  if (change.user == next_) ++next_;
 }
 
 Users::Change Users::change_to(std::vector<User> users, std::uint64_t user) const {
-  std::string text = std::string(title) + "\nnext " + std::to_string(users.size() + 1) + "\n";
+  const std::uint64_t next = user == next_ ? next_ + 1 : next_;
+  std::string text = std::string(title) + "\nnext " + std::to_string(next);
+  if (users.size() + 1 != next) text += " users " + std::to_string(users.size());
+  text += "\n";
   if (!world_.empty()) text += "world " + world_ + "\n";
   for (const User& each : users) {
     const bool revoked = each.role == session::Role::none;

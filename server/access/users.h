@@ -4,7 +4,8 @@
 //
 //   level1.muster-users, text, readable by its owner only:
 //     muster-users 1
-//     next 4                                    number of the next user, which detects truncation
+//     next 4                                    number of the next user, which detects truncation;
+//                                               "next 12000 users 10000" if numbers are missing
 //     world 0123456789abcdef0123456789abcdef    World::id; missing in lists of earlier versions
 //     1 edit 0 5f70bf18a0... ann                number, role, expiry, hash, name
 //     2 view 1798761600 a1b2c3... the build     expiry in seconds since 1970; 0 means never
@@ -66,7 +67,8 @@ std::string draw_token();
 class Users {
  public:
   using Clock = std::chrono::system_clock;
-  /// Limit on the number of users, including revoked ones.
+  /// Limit on the number of users. At the limit, a new user replaces the revoked one with the
+  /// lowest number, which is not reused.
   static constexpr std::size_t users_max = 10'000;
   static constexpr std::size_t name_bytes_max = 64;
 
@@ -77,6 +79,8 @@ class Users {
   /// `world` is empty, the list's world is not checked.
   Users(const std::vector<Admission>& own, std::string path, std::string world = {});
 
+  /// Replaces the server's own tokens.
+  void set_own(const std::vector<Admission>& own);
   /// Returns the rights of a token. Takes equally long for all tokens of the same length, because
   /// every hash is compared in full.
   Admitted admit(std::string_view token, Clock::time_point now) const;
@@ -126,6 +130,7 @@ class Users {
 
  private:
   void read();
+  const User* numbered(std::uint64_t number) const;
   /// Returns a change to the given list.
   Change change_to(std::vector<User> users, std::uint64_t user) const;
 
@@ -136,7 +141,7 @@ class Users {
   };
   std::vector<Own> own_;
   std::string path_, world_;
-  std::vector<User> users_;  // user n is at index n - 1
+  std::vector<User> users_;  // ordered by number
   std::uint64_t next_ = 1;
 };
 

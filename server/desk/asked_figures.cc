@@ -34,10 +34,9 @@ HttpAnswer figures_answer(const Figures* figures, const std::string& hang, bool 
 }  // namespace
 
 Site::AskFigures asked_figures(Desk& desk, CallLater call_later, std::function<std::uint32_t()> connections,
-                               std::function<bool()> drains) {
-  return [&desk, call_later = std::move(call_later), connections = std::move(connections),
-          drains = std::move(drains)](
-             bool metrics, std::function<void(HttpAnswer)> then) {
+                               std::function<bool()> drains, std::function<std::string()> more) {
+  return [&desk, call_later = std::move(call_later), connections = std::move(connections), drains = std::move(drains),
+          more = std::move(more)](bool metrics, std::function<void(HttpAnswer)> then) {
     const std::uint32_t open = connections();
     const bool is_draining = !metrics && drains && drains();
     if (const std::string hang = desk.world().hang(); !hang.empty())
@@ -47,8 +46,12 @@ Site::AskFigures asked_figures(Desk& desk, CallLater call_later, std::function<s
     call_later(figures_time, [&desk, is_answered, then, metrics, open, is_draining] {
       if (!is_answered->exchange(true)) then(figures_answer(nullptr, desk.world().hang(), metrics, open, is_draining));
     });
-    desk.ask_figures([is_answered, then = std::move(then), metrics, open, is_draining](const Figures& figures) {
-      if (!is_answered->exchange(true)) then(figures_answer(&figures, {}, metrics, open, is_draining));
+    const std::string added = metrics && more ? more() : std::string();
+    desk.ask_figures([is_answered, then = std::move(then), metrics, open, is_draining, added](const Figures& figures) {
+      if (is_answered->exchange(true)) return;
+      HttpAnswer answer = figures_answer(&figures, {}, metrics, open, is_draining);
+      answer.text += added;
+      then(std::move(answer));
     });
   };
 }

@@ -196,26 +196,33 @@ void Desk::tell_of_disk(std::span<const std::shared_ptr<Session>> came) {
 }
 
 void Desk::set_limits(const ServerLimits& limits) {
+  at_rest([this, limits] { limits_ = limits; });
+}
+
+void Desk::at_rest(std::function<void()> act) {
   {
     const MutexLock lock(mutex_);
-    next_limits_ = limits;
+    at_rest_.push_back(std::move(act));
   }
-  limits_wanted_ = true;
+  rest_wanted_ = true;
   wake();
 }
 
-void Desk::change_limits() {
-  std::optional<ServerLimits> next;
+void Desk::call_at_rest() {
+  std::vector<std::function<void()>> acts;
   {
     const MutexLock lock(mutex_);
-    next.swap(next_limits_);
+    acts.swap(at_rest_);
   }
-  if (next) world_.while_listener_rests([&] { limits_ = *next; });
+  if (acts.empty()) return;
+  world_.while_listener_rests([&] {
+    for (const auto& act : acts) act();
+  });
 }
 
 void Desk::before_flush() {
   woken_.exchange(false);  // from here on, requests handed over before a wake are visible
-  if (limits_wanted_.load(std::memory_order_relaxed) && limits_wanted_.exchange(false)) change_limits();
+  if (rest_wanted_.load(std::memory_order_relaxed) && rest_wanted_.exchange(false)) call_at_rest();
   std::vector<std::shared_ptr<Session>> came;
   {
     const MutexLock lock(mutex_);

@@ -4,8 +4,9 @@
 // each session. The world thread never waits for a socket.
 //
 //   listener's thread                         world thread
-//   desk.take_next(batch) ... Requests ...    before_flush: edits are costed and pushed -> Ack       server/edits/intake.h
-//   desk.pass_on()                            after_flush: questions in slices, edits between them   server/questions/question_queue.h
+//   desk.take_next(batch) ... Requests ...    before_flush: edits are costed and pushed -> Ack
+//    server/edits/intake.h desk.pass_on()                            after_flush: questions in
+//    slices, edits between them   server/questions/question_queue.h
 //
 // A question begins after the session's earlier edits have been pushed, so a session reads its own
 // writes. The number of steps is limited for edits and for questions. While work remains and no
@@ -107,6 +108,9 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// (`request_bytes_max` and those of `outgoing`), and all_request_bytes_max and
   /// wrong_token_delay_max stay as they are.
   void set_limits(const ServerLimits& limits);
+  /// Calls `act` on the world thread before the next flush, while the listener's thread rests. May
+  /// be called on any thread.
+  void at_rest(std::function<void()> act);
   /// Returns what each user holds. Thread-safe.
   Shares& shares() noexcept { return shares_; }
   /// Returns the world that the desk serves. The caller may use only functions that may be called
@@ -164,10 +168,10 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   EntityRegistry& registry_;
   WorldSide& world_;
-  void change_limits();
+  void call_at_rest();
 
   ServerLimits limits_;  // changed on the world thread while the listener's thread rests
-  std::atomic<bool> limits_wanted_ = false;
+  std::atomic<bool> rest_wanted_ = false;
   std::atomic<std::uint64_t> epoch_ = 0;
   std::atomic<bool> playing_ = false;
   const std::uint64_t instance_;  // random, identifies this desk
@@ -188,7 +192,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
-  std::optional<ServerLimits> next_limits_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> at_rest_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
   // Sessions ended by a Fault, newest last.
   std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);

@@ -52,6 +52,13 @@ void audit_faults_of(const Desk& desk, Session& session) {
       });
 }
 
+void audit_silent_refusal(const Desk& desk, const Session& session, const session::Fault& why) {
+  if (!desk.world().audits()) return;
+  AuditLine line("refused");
+  line.by(session).add("request", 0).refused(why);
+  desk.world().audit(line.text());
+}
+
 void audit_act(const Desk& desk, const Session& session, const TypeDescriptor& type, std::uint64_t request) {
   if (type.remote < RemoteRight::edit || !desk.world().audits() ||
       std::ranges::find(only_read, type.id) != only_read.end())

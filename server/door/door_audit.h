@@ -20,6 +20,8 @@ void audit_logout(const Desk& desk, const Session& session, const std::optional<
 /// From now on, adds a line for each Fault that the session receives, except for edits, whose lines
 /// are added by the world thread. Must be called before other threads know the session.
 void audit_faults_of(const Desk& desk, Session& session);
+/// Adds a line for a Fault that the client does not receive, because it asked for no answer.
+void audit_silent_refusal(const Desk& desk, const Session& session, const session::Fault& why);
 /// Adds a line for a message to the server that changes something. Its answer, if it is a Fault,
 /// has a line of its own with the same request.
 void audit_act(const Desk& desk, const Session& session, const TypeDescriptor& type, std::uint64_t request);

@@ -142,6 +142,7 @@ struct Listener::Impl final : Loop {
         sweep(io) {
     door.users_changes.write_beside(
         [this](auto write, auto then) { run_beside(Beside::users, std::move(write), std::move(then)); });
+    door.rules.set(std::move(options.rules));
     door.evict = [this](std::uint64_t user, const session::Fault& why) {
       std::uint32_t sessions = 0;
       for (const auto& connection : present()) sessions += connection->evict(user, why) ? 1 : 0;
@@ -204,7 +205,8 @@ struct Listener::Impl final : Loop {
           [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); },
           asked_figures(
               desk, [this](auto time, auto then) { call_in(time, std::move(then)); },
-              [this] { return streams_open.load(); }, [this] { return door.drains; }));
+              [this] { return streams_open.load(); }, [this] { return door.drains; },
+              [this] { return door.rates.metrics(); }));
       http.emplace(HttpHost{
           desk.limits(), door.refusals, *this, site->rules(),
           [this](const HttpRequest& request, const RequestSource& source) { return site->reply(request, source); }});
@@ -416,6 +418,17 @@ void Listener::while_resting(const std::function<void()>& act) {
   rest->begun.wait();
   act();
   rest->over.count_down();
+}
+
+void Listener::set_rules(std::vector<AccessRule> rules) { impl_->door.rules.set(std::move(rules)); }
+
+void Listener::set_own_token(const std::string& token) {
+  impl_->post([&door = impl_->door, token] {
+    door.users.set_own({{token, session::Role::admin}});
+    session::Fault why = fault_of(session::FaultCode::bad_token, "bad_token", "the server's own token was replaced");
+    why.closes = true;
+    door.evict(0, why);
+  });
 }
 
 void Listener::drain(std::chrono::nanoseconds time, std::function<void()> then) {

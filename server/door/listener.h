@@ -20,6 +20,7 @@ struct ListenerOptions {
   std::string listen;
   std::string unix_path;  ///< path of the Unix socket, or empty for none
   std::vector<Admission> admissions;
+  std::vector<AccessRule> rules = {};
   /// Called on the listener's thread with a log line about a session.
   std::function<void(const std::string&)> log;
   /// Called with a log line about refused strangers. If empty, `log` is called instead.
@@ -59,6 +60,12 @@ class Listener {
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
   /// Calls `act` while the listener's thread does nothing.
   void while_resting(const std::function<void()>& act);
+  /// Changes the rules for what users may write. Must be called on the world thread while the
+  /// listener's thread rests.
+  void set_rules(std::vector<AccessRule> rules);
+  /// Replaces the server's own token, and ends the sessions that use the old one. May be called on
+  /// any thread.
+  void set_own_token(const std::string& token);
   /// Accepts no further sessions, and tells the present ones that the server will stop. Calls
   /// `then` on the listener's thread once, when there are no sessions any longer or when `time` has
   /// passed. Calls after the first have no effect. May be called on any thread.

@@ -55,6 +55,7 @@ SessionProtocol::~SessionProtocol() {
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
     door_.log("closed: " + shown_session() + ": " + why->text);
   audit_logout(desk_, *session_, why);
+  sender_->seen = std::chrono::system_clock::now();
   session_.reset();
   desk_.leave(*connection_);
 }
@@ -171,9 +172,22 @@ void SessionProtocol::on_no_more() {
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
   if (outgoing_.closed()) return Outcome::closed;
   if (!welcomed()) return on_hello(frame);
+  const UserRates::Clock::time_point now = sends_at_rate() ? UserRates::Clock::now() : UserRates::Clock::time_point();
+  const ServerLimits& limits = desk_.limits();
+  if (sends_at_rate() && (!UserRates::may(*sender_, RateOf::bytes, limits, now) ||
+                          !UserRates::may(*sender_, RateOf::requests, limits, now)))
+    return Outcome::wait;
   const Outcome outcome = on_session_frame(frame);
-  if (outcome != Outcome::wait) received_bytes_ += frame.header.bytes;
+  if (outcome == Outcome::wait) return outcome;
+  received_bytes_ += frame.header.bytes;
+  UserRates::count(*sender_, RateOf::bytes, frame.header.bytes, limits);
+  UserRates::count(*sender_, RateOf::requests, 1, limits);
   return outcome;
+}
+
+bool SessionProtocol::sends_at_rate() const noexcept {
+  const ServerLimits& limits = desk_.limits();
+  return sender_->is_limited && (limits.user_bytes_rate | limits.user_requests_rate | limits.user_edits_rate) != 0;
 }
 
 SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& frame) {
@@ -189,6 +203,10 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
     types_ = desk_.types();
     types_made_ = made;
   }
+  if (rules_version_ != door_.rules.version()) {
+    judge_.forget();
+    rules_version_ = door_.rules.version();
+  }
   if (const TypeDescriptor* const type = judge_.again(frame.batch)) [[likely]]
     return take_in(frame.header.request, BatchView(frame.batch), *type);
   const TypeTable& types = *types_;
@@ -198,7 +216,11 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
   auto judged = judge_.judge(frame.batch, types, session_->rights, limits);
   if (!judged) {
     // If a request does not ask for an answer, none is sent. The world follows the same rule.
-    if (!judged.error().closes && frame.header.request == 0) return Outcome::done;
+    ++sender_->refused;
+    if (!judged.error().closes && frame.header.request == 0) {
+      audit_silent_refusal(desk_, *session_, judged.error());
+      return Outcome::done;
+    }
     return refuse(judged.error(), frame.header.request);
   }
   if (!judged->for_world) return on_session_message(*judged, frame.header.request);
@@ -206,8 +228,12 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
 }
 
 SessionProtocol::Outcome SessionProtocol::take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type) {
+  if (sends_at_rate() && !UserRates::may(*sender_, RateOf::edits, desk_.limits(), UserRates::Clock::now()))
+    return Outcome::wait;
   const bool latest = type.journal == JournalPolicy::latest;
-  return desk_.take_next(*session_, request, batch, true, latest, came_ns_) ? Outcome::done : Outcome::wait;
+  if (!desk_.take_next(*session_, request, batch, true, latest, came_ns_)) return Outcome::wait;
+  UserRates::count(*sender_, RateOf::edits, 1, desk_.limits());
+  return Outcome::done;
 }
 
 SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
@@ -308,6 +334,8 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
     welcome.ended_code = why->code;
     welcome.ended = why->text;
   }
+  admitted_.rights.rules = door_.rules.of(admitted_.user, admitted_.name, admitted_.rights.role);
+  rules_version_ = door_.rules.version();
   if (door_.drains) {
     const auto why =
         closing(session::FaultCode::stopping, "draining", "the server will stop soon; connect again later");
@@ -330,6 +358,7 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
                           answer(session, request, welcome);
                           audit_faults_of(desk_, session);
                         });
+  sender_ = &door_.rates.begin(admitted_.user, admitted_.name, admitted_.rights.role < RemoteRight::admin);
   audit_login(desk_, *session_);
   if (door_.log)
     door_.log("welcomed: " + shown_session() + ", number " + std::to_string(session_->number) +

@@ -17,6 +17,7 @@
 #include "server/door/users_changes.h"
 #include "server/door/wire_stream.h"
 #include "server/session/judge.h"
+#include "server/session/user_rates.h"
 
 namespace muster {
 
@@ -35,6 +36,8 @@ struct Door {
   bool drains = false;
   std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
   UsersChanges users_changes{users};
+  AccessRules rules = {};
+  UserRates rates = {};
 };
 
 /// Must be used by only one thread at a time.
@@ -109,6 +112,8 @@ class SessionProtocol {
   /// Begins the session of `admitted_`, or refuses the token.
   Outcome greet(const session::Hello& hello, std::uint64_t request);
   Outcome on_session_frame(const WireFrame& frame);
+  /// Returns true if a rate limits the user.
+  bool sends_at_rate() const noexcept;
   /// `type` is the type of the message, even if the message is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
@@ -146,6 +151,8 @@ class SessionProtocol {
   std::uint32_t arriving_bytes_ = 0;        // size of the large frame that is arriving
   std::shared_ptr<const TypeTable> types_;  // the table numbered types_made_
   std::uint64_t types_made_ = 0;
+  std::uint64_t rules_version_ = 0;
+  UserRates::User* sender_ = nullptr;  // null until there is a session
 };
 
 }  // namespace muster

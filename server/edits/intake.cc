@@ -4,6 +4,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/host.h"
+#include "server/edits/place_rights.h"
 #include "server/edits/refusal_text.h"
 #include "server/session/audit_line.h"
 
@@ -85,6 +86,7 @@ bool Intake::others_first(Line& line, std::uint64_t steps) {
 
 void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
   if (line.put_off || line.next_steps > 0 || closed() || world_.audits()) return;
+  if (line.session->rights.has_rules()) return;
   Session& from = *line.session;
   Seat& seat = *line.seat;
   if (from.epoch != epoch_) return;
@@ -151,6 +153,8 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   }
   const std::uint64_t before = all.spent() + turn.spent();
   auto cost = judge_.judge(seat, edit);
+  if (cost && from.rights.has_rules()) [[unlikely]]
+    if (auto fault = rule_fault(registry_, *from.rights.rules, edit)) cost = std::unexpected(std::move(*fault));
   if (cost)
     if (auto fault = made_.refuses(from, edit, *cost)) cost = std::unexpected(std::move(*fault));
   if (!cost) {
@@ -238,6 +242,8 @@ std::optional<session::Fault> Intake::admit(const Session& from, BatchView edit)
   const std::shared_ptr<Seat> seat = from.seat();
   auto cost = judge_.judge_bounds(*seat, edit);
   if (!cost) return std::move(cost.error());
+  if (from.rights.has_rules())
+    if (auto fault = rule_fault(registry_, *from.rights.rules, edit)) return fault;
   if (auto fault = made_.refuses(from, edit, *cost)) return fault;
   made_.begin(*cost);
   enter(*seat, *cost);

@@ -11,8 +11,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "schema/edit_distance.h"
-
 namespace muster {
 namespace {
 
@@ -82,18 +80,6 @@ void add_limits(const toml::table& table, const std::string& prefix, std::vector
 
 std::string shown_place(const std::string& path, ConfigPlace place) {
   return path + ":" + std::to_string(place.line) + ":" + std::to_string(place.column) + ": ";
-}
-
-std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
-  const std::string* nearest = nullptr;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
-  constexpr std::size_t compared_max = 100;
-  for (const std::string& each : known) {
-    const std::size_t distance = edit_distance(name.substr(0, compared_max), each);
-    if (distance < least) nearest = &each;
-    least = std::min(least, distance);
-  }
-  return nearest ? "; did you mean \"" + *nearest + "\"?" : std::string();
 }
 
 std::expected<ConfigFile, std::string> parse_config(std::string_view text, const std::string& path) {

@@ -50,8 +50,4 @@ constexpr std::size_t config_bytes_max = 1u << 20;
 /// Returns the beginning of an error message: "town.toml:3:7: ".
 std::string shown_place(const std::string& path, ConfigPlace place);
 
-/// If one of the names resembles `name`, returns a sentence that suggests it, preceded by "; ".
-/// Otherwise, returns an empty string.
-std::string suggestion(std::string_view name, const std::vector<std::string>& known);
-
 }  // namespace muster

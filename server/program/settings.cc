@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "messages/json_writer.h"
+#include "server/access/suggestion.h"
 #include "server/program/config_file.h"
+#include "server/program/rule_settings.h"
 
 namespace muster {
 namespace {
@@ -285,7 +287,7 @@ Settings settings_of(int argc, const char* const* argv) {
     const CLI::Option* const option = line.get_option_no_throw(entry.key == "world" ? "WORLD" : "--" + entry.key);
     if (!option || !is_key(*option) || std::ranges::find(keys, entry.key) == keys.end()) {
       std::vector<std::string> known = keys;
-      known.insert(known.end(), {"limits"});
+      known.insert(known.end(), {"limits", "rule"});
       refuse(file, entry.place, "there is no option " + entry.key + suggestion(entry.key, known));
     }
     const std::vector<std::string> added = arguments_of(file, entry, *option);
@@ -302,7 +304,9 @@ Settings settings_of(int argc, const char* const* argv) {
     const std::string place = shown_place(file.path, entry.place);
     origins.emplace_back(entry.key, place.substr(0, place.size() - 2));
   }
-  if (!file.rules.empty()) refuse(file, file.rules.front().first, "there is no option rule");
+  auto rules = rules_of(file);
+  if (!rules) throw rules.error();
+  made.rules = std::move(*rules);
   const std::vector<std::string_view> views = limit_names();
   const std::vector<std::string> limit_keys(views.begin(), views.end());
   for (const ConfigEntry& entry : file.limits) {
@@ -392,6 +396,7 @@ std::string shown_settings(const Settings& settings) {
     if (std::exchange(first, false)) text += "\n[limits]\n";
     add(each, each.key.substr(7));
   }
+  for (const AccessRule& rule : settings.rules) text += shown_rule(rule);
   return text;
 }
 

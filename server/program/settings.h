@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "server/access/access_rules.h"
 #include "server/program/replay_command.h"
 #include "server/session/server_limits.h"
 
@@ -73,6 +74,7 @@ struct OptionSetting {
 struct Settings {
   Arguments arguments;
   ServerLimits limits;
+  std::vector<AccessRule> rules;
   std::vector<OptionSetting> all;  ///< in the order of --help
 };
 

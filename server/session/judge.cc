@@ -69,10 +69,12 @@ std::optional<session::Fault> right_fault(const TypeDescriptor& type, const Righ
   fault.type = type.id;
   fault.code = session::FaultCode::no_right;
   fault.reason = "no_right";
-  fault.text = type.remote == RemoteRight::none
-                   ? type.name + " is not written from outside"
-                   : type.name + " needs the right to " + std::string(right_name(type.remote)) +
-                         "; this session has the right to " + std::string(right_name(rights.role));
+  const bool is_rule = rights.has_rules() && rights.rules->decides(type) == false;
+  if (is_rule) fault.reason = "rule";
+  fault.text = type.remote == RemoteRight::none ? type.name + " is not written from outside"
+               : is_rule                        ? "a rule of this server denies this user to write " + type.name
+                         : type.name + " needs the right to " + std::string(right_name(type.remote)) +
+                               "; this session has the right to " + std::string(right_name(rights.role));
   return fault;
 }
 
@@ -107,6 +109,13 @@ session::Fault value_fault(std::span<const std::byte> bytes, const BatchFault& f
 }
 
 }  // namespace
+
+void for_each_written_type(BatchView message, const TypeDescriptor& type, const TypeTable& types,
+                           const std::function<void(const TypeDescriptor&)>& f) {
+  for_each_written(message, type, types, [&](TypeId id) {
+    if (const TypeDescriptor* const written = types.find(id)) f(*written);
+  });
+}
 
 std::optional<session::Fault> template_right_fault(const DefineTemplate& definition, const TypeTable& types,
                                                    const Rights& rights) {

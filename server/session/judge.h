@@ -5,6 +5,7 @@
 #pragma once
 
 #include <expected>
+#include <functional>
 #include <optional>
 
 #include "messages/frame.h"
@@ -58,6 +59,11 @@ class SessionJudge {
 /// DefineTemplate.
 [[nodiscard]] std::optional<session::Fault> template_right_fault(const DefineTemplate& definition,
                                                                  const TypeTable& types, const Rights& rights);
+
+/// Calls f(type) for each component that a message writes or removes, and for each component and
+/// message in its templates. `type` is the type of the message.
+void for_each_written_type(BatchView message, const TypeDescriptor& type, const TypeTable& types,
+                           const std::function<void(const TypeDescriptor&)>& f);
 
 /// Returns the fault for an invalid frame in the stream.
 session::Fault fault_for(const FrameFault& fault);

@@ -135,6 +135,12 @@ struct ServerLimits {
   std::uint32_t user_texts_max = 250'000;
   std::uint64_t user_texts_bytes_max = 64u << 20;
   std::uint32_t user_entities_max = 1'000'000;
+  /// Limits on what all sessions of one user send in a second; 0 means no limit. If a user sends
+  /// more, the server reads later from the user's sessions. Users with the right `admin` are
+  /// exempt.
+  std::uint64_t user_bytes_rate = 0;
+  std::uint64_t user_requests_rate = 0;  ///< limit on frames, including edits
+  std::uint64_t user_edits_rate = 0;
 };
 
 /// Sets the limit called `name`, for example "texts_max", "outgoing.data_bytes_max" (a limit in

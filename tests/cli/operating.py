@@ -95,7 +95,8 @@ def a_configuration_that_is_wrong_says_where_and_what_is_near(folder):
 
 def the_command_line_wins_over_the_file_and_what_holds_can_be_read_back(folder):
     text = ('world = "w.muster"\nhz = 60\npaused = true\nexisting = true\nschema = ["a.fbs", "b.fbs"]\n'
-            '[limits]\ntexts_max = 500\noutgoing.data_bytes_max = 100000\n')
+            '[limits]\ntexts_max = 500\noutgoing.data_bytes_max = 100000\n'
+            '[[rule]]\nusers = "ann\\u0022"\ndeny = ["/", "game.*"]\nallow = "/town"\n')
     code, said = checked(folder, text, "--hz", "30", "--new", "--paused=false", "--limit", "texts_max=7", "--plugin", "x.so",
                          "--schema", GAME)
     equal(code, 0)

@@ -23,6 +23,7 @@ import tls
 import told
 import tokens
 import playing
+import rules
 import undoing
 import watching
 import worlds
@@ -30,7 +31,7 @@ from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
 MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, tls, watching, command, answers,
-           told, descriptors, undoing, playing, ending, operating)
+           told, descriptors, undoing, playing, ending, operating, rules)
 
 
 def main():

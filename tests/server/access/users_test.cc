@@ -170,6 +170,39 @@ TEST_CASE("a list that is cut off, or no list, lets nobody in: the server does n
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) REQUIRE_FALSE(error(whole.substr(0, bytes)).empty());
 }
 
+TEST_CASE("a full list forgets the revoked user with the lowest number, and no number is used again", "[users]") {
+  const test::Folder folder;
+  const std::string path = folder / "w.muster-users";
+  std::string text = "muster-users 1\nnext " + std::to_string(Users::users_max + 1) + "\n";
+  for (std::size_t i = 1; i <= Users::users_max; ++i)
+    text += std::to_string(i) + (i == 7 || i == 9 ? " revoked 0 - old" : " view 0 " + std::string(64, 'a') + " u") +
+            std::to_string(i) + "\n";
+  folder.write("w.muster-users", text);
+  std::string ann, bob;
+  {
+    Users users({}, path);
+    ann = users.create("ann", session::Role::edit, 0, noon)->token;
+    bob = users.create("bob", session::Role::edit, 0, noon)->token;
+    REQUIRE(reason(users.create("carl", session::Role::edit, 0, noon)) == "users_max");
+    REQUIRE(users.revoke("u3").value() == 3);
+  }
+  REQUIRE(test::read_file(path).starts_with("muster-users 1\nnext 10003 users 10000\n1 view"));
+  Users users({}, path);
+  REQUIRE(users.all().size() == Users::users_max);
+  REQUIRE(users.admit(ann, noon).user == 10'001);
+  REQUIRE(users.may_stay(users.admit(bob, noon), noon));
+  REQUIRE_FALSE(users.may_stay({.rights = {session::Role::edit}, .user = 7}, noon));
+  REQUIRE(users.revoke("bob").value() == 10'002);
+  REQUIRE(users.create("carl", session::Role::edit, 0, noon)->user == 10'003);
+  REQUIRE_FALSE(users.find("bob"));
+  const std::string whole = test::read_file(path);
+  for (const std::string& wrong : {whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1),
+                                   whole + "10003 revoked 0 - x\n", whole + "10004 revoked 0 - x\n"}) {
+    folder.write("w.muster-users", wrong);
+    REQUIRE_THROWS_AS(Users({}, path), ServerError);
+  }
+}
+
 TEST_CASE("a list that cannot be written changes nobody's rights", "[users]") {
   const test::Folder folder;
   const std::string path = folder / "w.muster-users";

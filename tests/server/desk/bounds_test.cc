@@ -182,6 +182,9 @@ TEST_CASE("each limit's name is that of its member, and the largest number that 
       {"user_texts_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.user_texts_max; }},
       {"user_texts_bytes_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.user_texts_bytes_max; }},
       {"user_entities_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.user_entities_max; }},
+      {"user_bytes_rate", [](const ServerLimits& limits) -> std::uint64_t { return limits.user_bytes_rate; }},
+      {"user_requests_rate", [](const ServerLimits& limits) -> std::uint64_t { return limits.user_requests_rate; }},
+      {"user_edits_rate", [](const ServerLimits& limits) -> std::uint64_t { return limits.user_edits_rate; }},
       {"wrong_token_delay_ns_max",
        [&](const ServerLimits& limits) -> std::uint64_t { return ns(limits.wrong_token_delay_max); }},
   };

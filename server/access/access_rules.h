@@ -1,0 +1,91 @@
+// Rules that grant or deny what users may write, beyond what their roles say. docs/operation.md
+// describes them for operators.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schema/descriptor.h"
+#include "server/access/server_error.h"
+
+namespace muster {
+
+class TypeTable;
+
+/// An error in the rules, such as an unknown user.
+class RulesError : public ServerError {
+ public:
+  using ServerError::ServerError;
+};
+
+/// A type's name ("game.Damage"), the types of a namespace ("game.*"), all types that are not
+/// questions to the server ("*"), or the path of an entity, which stands for it and everything
+/// below it ("/town", or "/" for all).
+struct RuleEntry {
+  std::string what;
+  bool allows = false;
+  std::string place;  ///< where the entry was read, for error messages: "town.toml:3:9: "
+  bool is_path() const noexcept { return what.starts_with('/'); }
+};
+
+struct AccessRule {
+  std::vector<RemoteRight> roles = {};  ///< the rule concerns users with one of these roles
+  std::vector<std::string> users = {};  ///< and these users; if both are empty, all users
+  std::vector<RuleEntry> entries = {};
+};
+
+/// The entries that concern one user. The last entry that matches decides.
+class WriteRules {
+ public:
+  bool empty() const noexcept { return types_.empty() && places_.empty(); }
+  /// Returns whether the user may send messages, or write components, of this type. Returns nothing
+  /// if no entry matches, so that the role decides. Questions that only read are not affected.
+  std::optional<bool> decides(const TypeDescriptor& type) const noexcept;
+  /// The entries with paths, in their order.
+  const std::vector<RuleEntry>& places() const noexcept { return places_; }
+
+ private:
+  friend class AccessRules;
+  std::vector<RuleEntry> types_, places_;
+};
+
+/// Knows the rules for each user. of() must be called on the listener's thread, and set() while
+/// neither that thread nor the world thread reads rules.
+class AccessRules {
+ public:
+  void set(std::vector<AccessRule> rules);
+  /// Returns the rules for a user. The address stays valid, and set() changes the content. Returns
+  /// null for user 0, whom no rule concerns.
+  const WriteRules* of(std::uint64_t user, const std::string& name, RemoteRight role);
+  /// Returns a number that changes with each call of set().
+  std::uint64_t version() const noexcept { return version_; }
+
+ private:
+  struct Known {
+    std::string name;
+    RemoteRight role;
+    WriteRules rules;
+  };
+  WriteRules made_for(const std::string& name, RemoteRight role) const;
+
+  std::vector<AccessRule> rules_;
+  std::uint64_t version_ = 0;
+  std::map<std::uint64_t, Known> known_;
+};
+
+/// Limit on the number of entries with paths that may concern one user, because each of the user's
+/// edits is compared with all of them.
+constexpr std::size_t rule_paths_max = 64;
+
+/// Returns an error if a rule names a type that `types` does not contain. Otherwise, returns an
+/// empty string.
+std::string wrong_types(const std::vector<AccessRule>& rules, const TypeTable& types);
+/// Returns an error if a rule names a user who is not among `names`, or if too many paths concern
+/// one user.
+std::string wrong_users(const std::vector<AccessRule>& rules, const std::vector<std::string>& names);
+
+}  // namespace muster
