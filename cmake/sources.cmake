@@ -101,6 +101,7 @@ set(muster_registry_sources
   registry/moments/id_moments.cc
   registry/moments/kept_whole.cc
   registry/moments/moments.cc
+  registry/moments/rollback.cc
   registry/moments/row_return.cc
   registry/moments/synced_ticks.cc
   registry/moments/synctest.cc
@@ -177,6 +178,9 @@ set(muster_world_sources
   server/world/place/left_behind.cc
   server/world/place/wal_content.cc
   server/world/play.cc
+  server/world/replay/replay.cc
+  server/world/replay/slice.cc
+  server/world/replay/tick_hashes.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
   server/world/rows/preserved_columns.cc
@@ -397,8 +401,12 @@ set(muster_public_headers
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
   server/world/journal/recovery.h
+  server/world/replay/replay.h
+  server/world/replay/slice.h
+  server/world/replay/tick_hashes.h
   server/world/run.h
   server/world/saving/durability.h
+  server/world/saving/write_queue.h
   server/world/time/pacer.h
   server/world/time/work_time.h
   server/world/world.h

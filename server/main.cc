@@ -75,7 +75,7 @@ struct Arguments {
   std::uint64_t carried_messages = 0;
   std::uint32_t carried_mib = 0;
   bool make_new = false, must_exist = false, quiet = false, synctest = false;
-  bool replay = false, json = false;
+  std::string tick_hashes;
   ReplayCommand replaying;
 };
 
@@ -337,7 +337,6 @@ int complain(const Failure& failure) { return complain(failure.code, failure.tex
 int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plugins) {
   ReplayCommand command = arguments.replaying;
   command.file = arguments.world;
-  command.json = arguments.json;
   command.options.workers = arguments.workers;
   command.options.code = plugins.code(program_name);
   const auto end = run_replay(command, [&](EntityRegistry& registry) {
@@ -346,9 +345,9 @@ int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plu
         throw std::runtime_error(arguments.schemas[i] + ": " + added.error().text());
     return plugins.install(registry);
   });
-  // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 not written.
-  if (!end) return complain(exit_plugin, end.error().what());
-  if (std::fflush(stdout) != 0) return complain(exit_world, "the output could not be written");
+  // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 output not written.
+  if (!end) return replay_refused(command, end.error().what());
+  if (std::fflush(stdout) != 0) return 5;
   return *end == ReplayEnd::same ? 0 : 1;
 }
 
@@ -357,14 +356,17 @@ int serve(const Arguments& arguments, const LogQueue& log) {
   raise_descriptor_limit();
   const auto limits = limits_of(arguments.limits);
   if (!limits) return complain(exit_usage, limits.error());
+  const auto refuse = [&](const Failure& failure) {
+    return arguments.replaying.wanted ? replay_refused(arguments.replaying, failure.text) : complain(failure);
+  };
   auto schemas = read_schemas(arguments);
-  if (!schemas) return complain(schemas.error());
-  auto token = token_of(arguments.replay ? std::string() : arguments.token_file);
+  if (!schemas) return refuse(schemas.error());
+  auto token = token_of(arguments.replaying.wanted ? std::string() : arguments.token_file);
   if (!token) return complain(exit_usage, token.error());
   auto plugins = load_plugins(arguments);
-  if (!plugins) return complain(plugins.error());
+  if (!plugins) return refuse(plugins.error());
   refuse_exit(exit_by_plugin);
-  if (arguments.replay) return replay_file(arguments, *schemas, **plugins);
+  if (arguments.replaying.wanted) return replay_file(arguments, *schemas, **plugins);
 
   Served served(arguments);
   served.schemas = std::move(*schemas);
@@ -431,7 +433,20 @@ int serve(const Arguments& arguments, const LogQueue& log) {
     if (!server->unix_path().empty()) spdlog::info("listening on {}", server->unix_path());
     spdlog::info("token {}", server->token());
 
-    while (const auto frame = world->next_frame()) world->registry().push(Update{.dt = frame.dt});
+    std::optional<TickHashLog> hashes;
+    try {
+      if (!arguments.tick_hashes.empty()) hashes.emplace(world->registry(), arguments.tick_hashes);
+    } catch (const WorldError& error) {
+      running = nullptr;
+      return complain(exit_world, error.what());
+    }
+    while (const auto frame = world->next_frame()) {
+      if (hashes) hashes->made_tick(frame.tick);
+      world->registry().push(Update{.dt = frame.dt});
+    }
+    if (hashes && hashes->left_out() > 0)
+      spdlog::warn("{}: {} ticks have no line", arguments.tick_hashes, hashes->left_out());
+    hashes.reset();
 
     spdlog::info("stopping");
     server->stop();
@@ -539,6 +554,8 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::uint64_t{1}, ~std::uint64_t{0}));
   app.add_flag("--synctest", arguments.synctest,
                "do every tick twice, and log values that differ, with the handler at fault");
+  app.add_option("--tick-hashes", arguments.tick_hashes,
+                 "a file to which hashes of what each tick changed are appended: see muster replay --hashes");
   app.add_option("--workers", arguments.workers,
                  "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
@@ -550,15 +567,7 @@ int main(int argc, char** argv) {
   app.add_option("--limit", arguments.limits,
                  "NAME=NUMBER: a limit on what sessions may do and send; \"--limit ?\" lists the names; repeatable")
       ->allow_extra_args(false);
-  auto* replay = app.add_flag("--replay", arguments.replay, "serve nothing: see muster replay");
-  app.add_option("--to", arguments.replaying.options.to_tick, "with --replay: the last tick")->needs(replay);
-  app.add_flag("--check", arguments.replaying.options.check, "with --replay: do everything twice, and compare")
-      ->needs(replay);
-  app.add_flag("--any-build", arguments.replaying.options.any_code, "with --replay: other builds may have recorded it")
-      ->needs(replay);
-  app.add_option("--slice", arguments.replaying.slice, "with --check: the file for a slice if results differ")
-      ->needs(replay);
-  app.add_flag("--json", arguments.json, "with --replay: print JSON")->needs(replay);
+  add_replay_options(app, arguments.replaying);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
   app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
   app.add_flag("--quiet", arguments.quiet, "log warnings and errors only; the token is then in the address file");
