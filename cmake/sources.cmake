@@ -184,6 +184,7 @@ set(muster_world_sources
   server/world/replay/replay.cc
   server/world/replay/slice.cc
   server/world/restore.cc
+  server/world/replay/tick_hashes.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
   server/world/rows/preserved_columns.cc
@@ -420,8 +421,10 @@ set(muster_public_headers
   server/world/replay/replay.h
   server/world/replay/slice.h
   server/world/restored.h
+  server/world/replay/tick_hashes.h
   server/world/run.h
   server/world/saving/durability.h
+  server/world/saving/write_queue.h
   server/world/time/pacer.h
   server/world/time/work_time.h
   server/world/world.h

@@ -299,7 +299,6 @@ int complain(const Failure& failure) { return complain(failure.code, failure.tex
 int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plugins) {
   ReplayCommand command = arguments.replaying;
   command.file = arguments.world;
-  command.json = arguments.json;
   command.options.workers = arguments.workers;
   command.options.code = plugins.code(program_name);
   const auto end = run_replay(command, [&](EntityRegistry& registry) {
@@ -308,9 +307,9 @@ int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plu
         throw std::runtime_error(arguments.schemas[i] + ": " + added.error().text());
     return plugins.install(registry);
   });
-  // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 not written.
-  if (!end) return complain(exit_plugin, end.error().what());
-  if (std::fflush(stdout) != 0) return complain(exit_world, "the output could not be written");
+  // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 output not written.
+  if (!end) return replay_refused(command, end.error().what());
+  if (std::fflush(stdout) != 0) return 5;
   return *end == ReplayEnd::same ? 0 : 1;
 }
 
@@ -443,14 +442,17 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   const Arguments& arguments = settings.arguments;
   handle_faults();
   raise_descriptor_limit();
+  const auto refuse = [&](const Failure& failure) {
+    return arguments.replaying.wanted ? replay_refused(arguments.replaying, failure.text) : complain(failure);
+  };
   auto schemas = read_schemas(arguments);
-  if (!schemas) return complain(schemas.error());
-  auto token = token_of(arguments.replay ? std::string() : arguments.token_file);
+  if (!schemas) return refuse(schemas.error());
+  auto token = token_of(arguments.replaying.wanted ? std::string() : arguments.token_file);
   if (!token) return complain(exit_usage, token.error());
   auto plugins = load_plugins(arguments);
-  if (!plugins) return complain(plugins.error());
+  if (!plugins) return refuse(plugins.error());
   refuse_exit(exit_by_plugin);
-  if (arguments.replay) return replay_file(arguments, *schemas, **plugins);
+  if (arguments.replaying.wanted) return replay_file(arguments, *schemas, **plugins);
 
   Served served(arguments);
   served.schemas = std::move(*schemas);
@@ -540,7 +542,20 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
     service.attach(*world, [&] { return status_of(*server, *world); });
     if (first) service.tell_ready();
 
-    while (const auto frame = world->next_frame()) world->registry().push(Update{.dt = frame.dt});
+    std::optional<TickHashLog> hashes;
+    try {
+      if (!arguments.tick_hashes.empty()) hashes.emplace(world->registry(), arguments.tick_hashes);
+    } catch (const WorldError& error) {
+      running = nullptr;
+      return complain(exit_world, error.what());
+    }
+    while (const auto frame = world->next_frame()) {
+      if (hashes) hashes->made_tick(frame.tick);
+      world->registry().push(Update{.dt = frame.dt});
+    }
+    if (hashes && hashes->left_out() > 0)
+      spdlog::warn("{}: {} ticks have no line", arguments.tick_hashes, hashes->left_out());
+    hashes.reset();
 
     spdlog::info("stopping");
     if (!again || was_signalled || world->stopped()) notify_service_manager("STOPPING=1");

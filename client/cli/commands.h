@@ -76,7 +76,7 @@ void top(const Common& common, const Top& asked);
 // --- programs.cc
 
 struct FileReplay {
-  std::string file, to_tick, workers, slice;  ///< empty if not given
+  std::string file, to_tick, workers, slice, hashes;  ///< empty if not given
   std::vector<std::string> plugins, schemas;
   bool check = false, any_build = false;
 };

@@ -171,6 +171,7 @@ int main(int argc, char** argv) {
         sub.add_option("--to", replayed.to_tick, "The last tick");
         sub.add_flag("--check", replayed.check, "Do everything twice, and name what differs");
         sub.add_option("--workers", replayed.workers, "Threads for passes");
+        sub.add_option("--hashes", replayed.hashes, "A file that muster-server --tick-hashes wrote, to compare");
         sub.add_flag("--any-build", replayed.any_build, "Accept inputs that another build recorded");
         sub.add_option("--slice", replayed.slice, "With --check: a slice to write if results differ");
       },

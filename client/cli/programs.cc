@@ -71,6 +71,7 @@ void replay(const Common& common, const FileReplay& order) {
   add("--to", order.to_tick);
   add("--workers", order.workers);
   add("--slice", order.slice);
+  add("--hashes", order.hashes);
   if (order.check) all.emplace_back("--check");
   if (order.any_build) all.emplace_back("--any-build");
   if (common.json) all.emplace_back("--json");

@@ -26,7 +26,7 @@ std::string SyncDifference::text() const {
                          ? "input " + std::to_string(first_sequence)
                          : "inputs " + std::to_string(first_sequence) + " to " + std::to_string(last_sequence);
   text += " gave two results: ";
-  if (entity || !component.empty())
+  if (entity || !path.empty())
     text += component + (field.empty() ? "" : "." + field) + " of " + path + " is " + first + " the first time and " +
             second + " the second time" +
             (values > 1 ? ", and " + std::to_string(values - 1) + " more values differ" : "");

@@ -8,14 +8,26 @@
 
 #include "server/world/replay/replay.h"
 
+namespace CLI {
+class App;
+}
+
 namespace muster {
 
 struct ReplayCommand {
-  std::string file;   ///< a world file that no process has open, or a slice
-  std::string slice;  ///< if not empty, a slice is written here if results differ
+  bool wanted = false;
+  std::string file;    ///< a world file that no process has open, or a slice
+  std::string slice;   ///< if not empty, a slice is written here if results differ
+  std::string hashes;  ///< if not empty, a file that TickHashLog wrote
   bool json = false;
   ReplayOptions options;
 };
+
+/// Adds --replay and the options that need it. `command` must outlive the parsing.
+void add_replay_options(CLI::App& app, ReplayCommand& command);
+
+/// Prints an error as `muster` does, and returns its exit code for a file that cannot be read.
+int replay_refused(const ReplayCommand& command, const std::string& text);
 
 /// The result of a replay, apart from errors.
 enum class ReplayEnd : std::uint8_t { same, differs };

@@ -112,6 +112,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->capture_default_str();
   app.add_flag("--synctest", arguments.synctest,
                "do every tick twice, and log values that differ, with the handler at fault");
+  app.add_option("--tick-hashes", arguments.tick_hashes,
+                 "a file to which hashes of what each tick changed are appended: see muster replay --hashes");
   app.add_option("--workers", arguments.workers,
                  "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
@@ -138,15 +140,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str()
       ->group(read_again);
-  auto* replay = app.add_flag("--replay", arguments.replay, "serve nothing: see muster replay");
-  app.add_option("--to", arguments.replaying.options.to_tick, "with --replay: the last tick")->needs(replay);
-  app.add_flag("--check", arguments.replaying.options.check, "with --replay: do everything twice, and compare")
-      ->needs(replay);
-  app.add_flag("--any-build", arguments.replaying.options.any_code, "with --replay: other builds may have recorded it")
-      ->needs(replay);
-  app.add_option("--slice", arguments.replaying.slice, "with --check: the file for a slice if results differ")
-      ->needs(replay);
-  app.add_flag("--json", arguments.json, "with --replay: print JSON")->needs(replay);
+  add_replay_options(app, arguments.replaying);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");
   app.add_flag("--existing", arguments.must_exist, "the world must exist")->excludes(make_new);
   app.add_flag("--stop-at-eof", arguments.stops_at_eof,
@@ -199,7 +193,7 @@ std::string add_limit(ServerLimits& limits, const std::string& given, const std:
 
 bool is_key(const CLI::Option& option) {
   static constexpr std::string_view no_keys[] = {"help", "version", "config",    "check-config", "limit", "replay",
-                                                 "to",   "check",   "any-build", "slice",        "json"};
+                                                 "to",   "check",   "any-build", "slice",        "json",  "hashes"};
   return std::ranges::find(no_keys, option.get_single_name()) == std::end(no_keys);
 }
 std::string key_of(const CLI::Option& option) {

@@ -53,7 +53,7 @@ struct Arguments {
   std::uint32_t carried_mib = 0;
   double sleep_after_s = 0;
   bool make_new = false, must_exist = false, quiet = false, stops_at_eof = false, synctest = false;
-  bool replay = false, json = false;
+  std::string tick_hashes;
   ReplayCommand replaying;
   std::string config;  // the configuration file, or empty
   bool check_config = false;

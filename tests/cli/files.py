@@ -1,7 +1,10 @@
 """World files, looked at without serving them, or while they are served."""
 import json
+import subprocess
 
-from shared import BAD_FILE, GAME, REFUSED, USAGE, equal, game, holds
+from shared import BAD_FILE, GAME, MUSTER, REFUSED, SERVER, USAGE, equal, game, holds
+
+HIDDEN = SERVER.parent.parent / "tests/cli/libhidden.so"
 
 
 def a_world_is_verified_copied_and_read_while_it_is_served(folder):
@@ -53,6 +56,48 @@ def a_slice_of_a_served_world_is_replayed_without_it(folder):
     holds(folder.error(BAD_FILE, "replay", "cut.slice"), "cut.slice: the slice was cut: ")
     (folder.path / "changed.slice").write_bytes(whole[:99] + b"?" + whole[100:])
     holds(folder.error(BAD_FILE, "replay", "changed.slice"), "changed.slice: the slice was changed or cut")
+
+
+def differing(folder, *arguments):
+    """What a replay prints that finds differences."""
+    ran = subprocess.run([MUSTER, "replay", *map(str, arguments)], cwd=folder.path, env=folder.environment, capture_output=True,
+                         text=True, timeout=60, check=False)
+    equal((ran.returncode, ran.stderr), (REFUSED, ""))
+    return ran.stdout
+
+
+def hidden_state_of_a_plugin_is_named_live_and_in_a_replay(folder):
+    server = folder.serve("game.muster", "--plugin", HIDDEN, "--autosave", "0", "--hz", "60", "--synctest")
+    folder.run("clock", "pause")
+    folder.run("clock", "step", "5")
+    folder.run("journal", "game.muster", "--slice", "bug.slice")
+    server.terminate()
+    equal(server.wait(timeout=20), 10)
+    holds(server.stderr.read(), "game.Health.value of #1:1 (/orc) is ", 'is one of handler "game.tire" of muster.Update')
+    said = differing(folder, "bug.slice", "--plugin", HIDDEN, "--check", "--slice", "again.slice", "--json")
+    found = json.loads(said)["differences"][0]
+    equal([found[name] for name in ("handler", "message", "component", "field", "entity")],
+          ['"game.tire"', "muster.Update", "game.Health", "value", "#1:1 (/orc)"])
+    equal((folder.path / "again.slice").read_bytes(), (folder.path / "bug.slice").read_bytes())
+    holds(folder.error(BAD_FILE, "replay", "bug.slice"), "bug.slice: ", "another build wrote it", "hidden 1")
+    holds(folder.error(BAD_FILE, "replay", "bug.slice", "--plugin", "none.so"), "none.so")
+
+
+def a_replay_has_the_hashes_that_a_server_wrote(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.serve("game.muster", "--autosave", "0", "--hz", "60", "--tick-hashes", "hashes")
+    folder.run("clock", "pause")
+    folder.run("spawn", "/tower", "Health.value=80")
+    folder.run("clock", "step", "5")
+    folder.run("set", "tower", "Health.value", "41", "--durable")
+    folder.run("clock", "step", "5")
+    folder.run("journal", "game.muster", "--slice", "a.slice")
+    equal(folder.json("replay", "a.slice", "--hashes", "hashes")["differences"], [])
+    lines = (folder.path / "hashes").read_text().splitlines()
+    changed = next(line for line in reversed(lines) if "game.Health" in line)
+    other = changed[:-1] + ("0" if changed[-1] != "0" else "1")
+    (folder.path / "hashes").write_text("\n".join(lines).replace(changed, other) + "\n")
+    holds(differing(folder, "a.slice", "--hashes", "hashes"), f"differs: tick {changed.split()[0]}: ", "game.Health")
 
 
 def files_that_are_none_are_refused_by_name(folder):

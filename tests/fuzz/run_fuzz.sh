@@ -11,5 +11,5 @@ trap 'rm -rf "$folder"' EXIT
 corpus=$folder/$(basename "$target")
 mkdir -p "$corpus"
 for seed in "$@"; do cp "$seed" "$corpus"; done
-"$target" "$corpus" -max_total_time="${MUSTER_FUZZ_SECONDS:-${MUSTER_FUZZ_USUAL:-5}}" -max_len=8192 -timeout=20 -rss_limit_mb=2048 \
+"$target" "$corpus" -max_total_time="${MUSTER_FUZZ_SECONDS:-${MUSTER_FUZZ_USUAL:-5}}" -max_len="${MUSTER_FUZZ_LENGTH:-8192}" -timeout=20 -rss_limit_mb=2048 \
   -print_final_stats=1 -artifact_prefix="$PWD/$(basename "$target")-"

@@ -135,6 +135,7 @@ class Replay {
       case JournalRecord::Kind::tick:
         ++report_.ticks;
         report_.tick = record.tick;
+        compare_hashes();
         break;
       case JournalRecord::Kind::schema: {
         std::string error;
@@ -191,6 +192,38 @@ class Replay {
     // What comes now differs as a consequence.
     if (apart || again) twins_.reset();
   }
+  /// Compares the changes since the last tick with those that were recorded.
+  void compare_hashes() {
+    if (next_hash_ >= options_.hashes.size()) return;
+    EntityRegistry& registry = world_.registry;
+    const auto at = [&](const TickHash& hash) { return std::pair(hash.sequence, hash.tick); };
+    const auto now = std::pair(registry.sequence(), report_.tick);
+    while (next_hash_ < options_.hashes.size() && at(options_.hashes[next_hash_]) < now) ++next_hash_;
+    // The first recorded tick may have begun before the checkpoint.
+    const bool is_first = hashed_since_ == 0;
+    const std::uint64_t since = std::exchange(hashed_since_, registry.host().begin_version());
+    if (is_first || next_hash_ >= options_.hashes.size() || at(options_.hashes[next_hash_]) != now) return;
+    const auto& recorded = options_.hashes[next_hash_].columns;
+    const auto made = ChangedColumns(registry, since).hash();
+    ++report_.hashes;
+    if (made == recorded) return;
+    for (const auto* const columns : {&recorded, &made})
+      for (const auto& [name, number] : *columns) {
+        const auto one = recorded.find(name), other = made.find(name);
+        if (one != recorded.end() && other != made.end() && one->second == other->second) continue;
+        SyncDifference found;
+        found.first_sequence = found.last_sequence = registry.sequence();
+        found.component = name;
+        found.part = "the values of " + name + " that were recorded and those of the replay";
+        for (const Handler* const handler : registry.host().handlers().handlers())
+          for (const Term& term : handler->terms)
+            if (const TypeDescriptor* const type = registry.types().find(term.type);
+                type && type->name == name && term.access == Access::write)
+              found.suspects.push_back('"' + handler->name + '"');
+        note(found);
+      }
+    next_hash_ = options_.hashes.size();  // what comes now differs as a consequence
+  }
   void note(const SyncDifference& found) {
     const std::string value = found.handler + ' ' + found.message + ' ' + found.component + ' ' + found.field;
     if (report_.differences.size() < ReplayReport::listed_max && noted_.insert(value).second)
@@ -209,6 +242,8 @@ class Replay {
   std::optional<Synctest> synctest_;
   ReplayReport report_;
   std::set<std::string> noted_, told_;
+  std::size_t next_hash_ = 0;
+  std::uint64_t hashed_since_ = 0;  // version
   bool at_end_ = false;
 };
 

@@ -12,6 +12,7 @@
 #include "registry/moments/synctest.h"
 #include "server/world/file/world_error.h"
 #include "server/world/replay/slice.h"
+#include "server/world/replay/tick_hashes.h"
 
 namespace muster {
 
@@ -22,6 +23,9 @@ struct ReplayOptions {
   /// inputs on one worker and is compared after every tick (TwinTest).
   bool check = false;
   std::uint32_t workers = 1;  ///< number of threads for passes; 0 means one per processor
+  /// Hashes that were recorded while the inputs were live. The first tick whose hashes differ is
+  /// reported.
+  std::vector<TickHash> hashes = {};
   /// If true, inputs are replayed even if another build recorded them. The results may then differ
   /// from the recorded world.
   bool any_code = false;
@@ -39,6 +43,7 @@ struct ReplayReport {
   std::uint64_t hash = 0;                ///< of the state after it
   std::uint64_t inputs = 0, ticks = 0;   ///< that were replayed
   std::uint64_t compared = 0;            ///< inputs that were done twice (ReplayOptions::check)
+  std::uint64_t hashes = 0;              ///< ticks with recorded hashes, which were compared
   /// The first difference of each field that a handler of a message writes, at most listed_max.
   std::vector<ReplayDifference> differences;
   /// Reasons why ticks were not done twice, each once.

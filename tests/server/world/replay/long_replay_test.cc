@@ -1,7 +1,5 @@
-// A long journal with edits of sessions replays to one hash, on one worker and on two: 2,000 ticks
-// in tools/test, and 60,000 in tools/soak.
+// A long journal with edits of sessions replays to one hash, on one worker and on two.
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <random>
 
 #include "include/muster/world.h"
@@ -67,7 +65,10 @@ std::uint64_t record(const std::string& path, std::uint64_t ticks) {
   return r.hash();
 }
 
-void check_long_replay(std::uint64_t ticks) {
+}  // namespace
+
+TEST_CASE("60,000 ticks with edits replay to one hash with any number of workers") {
+  constexpr std::uint64_t ticks = 60'000;
   const test::Folder folder(test::memory_disk());
   const std::uint64_t hash = record(folder / "w.muster", ticks);
   const auto slice = read_slice_or_world(folder / "w.muster");
@@ -79,14 +80,6 @@ void check_long_replay(std::uint64_t ticks) {
     CHECK(report->ticks == ticks);
     CHECK(report->hash == hash);
   }
-}
-
-}  // namespace
-
-TEST_CASE("a long journal with edits replays to one hash with any number of workers") { check_long_replay(2'000); }
-
-TEST_CASE("60,000 ticks with edits replay to one hash with any number of workers", "[.][soak]") {
-  check_long_replay(60'000);
 }
 
 }  // namespace long_replay_test

@@ -1,0 +1,100 @@
+// What a log of hashes costs the ticks (server/world/replay/tick_hashes.h).
+//
+//   tick_hash_costs [ENTITIES [TICKS]]        20000 entities, 2000 ticks
+//
+// Every tick moves a tenth or all of the entities. Prints the wall-clock time of a tick at full
+// speed: without hashes, with a plain loop that hashes the changed columns at once, and with the
+// log, which copies them for another thread.
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "registry/host.h"
+#include "schema/scene.h"
+#include "server/world/replay/tick_hashes.h"
+
+namespace {
+
+struct HashedGame {
+  HashedGame(std::uint32_t entities, bool all_move) {
+    handlers.add(registry.subscribe("move", [](const muster::Update& tick, scene::Transform& at) {
+      at.position.x += tick.dt;
+      at.rotation.y += tick.dt * 0.1f;
+    }));
+    const std::uint32_t moving = all_move ? entities : entities / 10;
+    registry.create_many(moving, scene::Transform{});
+    registry.create_many(entities - moving, scene::Light{});
+  }
+  muster::EntityRegistry registry;
+  muster::Handlers handlers;
+};
+
+/// Returns the time of a tick in us.
+double time_of(std::uint32_t entities, bool all_move, long ticks,
+               const std::function<std::function<void()>(muster::EntityRegistry&)>& begin) {
+  HashedGame game(entities, all_move);
+  const std::function<void()> after = begin(game.registry);
+  const auto start = std::chrono::steady_clock::now();
+  for (long i = 0; i < ticks; ++i) {
+    game.registry.push(muster::Update{.dt = 1.0f / 60});
+    after();
+  }
+  const std::chrono::duration<double, std::micro> passed = std::chrono::steady_clock::now() - start;
+  return passed.count() / static_cast<double>(ticks);
+}
+
+/// Hashes the columns that were changed after the version.
+std::uint64_t hash_changed(const muster::Storage& storage, std::uint64_t since) {
+  std::uint64_t sum = 0;
+  for (std::uint32_t number = 0; number < storage.chunk_numbers(); ++number) {
+    const muster::Chunk* const chunk = storage.chunk(number);
+    if (!chunk) continue;
+    for (std::uint32_t slot = muster::column_first; slot < chunk->archetype->pod_slots; ++slot)
+      if (const muster::ColumnSlot& column = chunk->slots()[slot]; column.data && column.version > since)
+        sum += XXH3_64bits(column.data, std::size_t{chunk->count} * chunk->archetype->slot_bytes[slot]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto number = [&](int i, long otherwise) { return argc > i ? std::strtol(argv[i], nullptr, 10) : otherwise; };
+  const auto entities = static_cast<std::uint32_t>(std::clamp(number(1, 20'000), 100l, 4'000'000l));
+  const long ticks = std::clamp(number(2, 2000), 8l, 1'000'000l);
+  std::string path = "/tmp/muster-hashes-XXXXXX";
+  const int made = ::mkstemp(path.data());
+  if (made < 0) return 1;
+  ::close(made);
+  for (const bool all_move : {false, true}) {
+    const double bare = time_of(entities, all_move, ticks, [](muster::EntityRegistry&) { return [] {}; });
+    std::uint64_t sum = 0;
+    const double loop = time_of(entities, all_move, ticks, [&](muster::EntityRegistry& registry) {
+      return [&sum, &registry, since = registry.host().begin_version()]() mutable {
+        sum += hash_changed(registry.host().storage(), since);
+        since = registry.host().begin_version();
+      };
+    });
+    std::uint64_t left_out = 0;
+    const double logged = time_of(entities, all_move, ticks, [&](muster::EntityRegistry& registry) {
+      auto log = std::make_shared<muster::TickHashLog>(registry, path);
+      return [log, tick = std::uint64_t{0}, &left_out]() mutable {
+        log->made_tick(++tick);
+        left_out = log->left_out();
+      };
+    });
+    std::printf("%u entities, %s move\n", entities, all_move ? "all" : "a tenth");
+    std::printf("  tick                        %9.1f us\n", bare);
+    std::printf("  tick, and a plain loop      %9.1f us  (%llx)\n", loop, static_cast<unsigned long long>(sum));
+    std::printf("  tick, and the log           %9.1f us  ratio %.2f, %llu ticks have no line\n", logged, logged / loop,
+                static_cast<unsigned long long>(left_out));
+  }
+  ::unlink(path.c_str());
+}

@@ -1,0 +1,148 @@
+#include "server/world/replay/tick_hashes.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "registry/host.h"
+#include "schema/hex.h"
+#include "system/open_file.h"
+#include "system/real_path.h"
+
+namespace muster {
+namespace {
+
+/// Takes what comes before the next `end` from the text.
+std::string_view taken_until(std::string_view& text, char end) {
+  const std::size_t at = std::min(text.find(end), text.size());
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(std::min(at + 1, text.size()));
+  return taken;
+}
+bool read_number(std::string_view text, std::uint64_t& number, int base) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+bool read_hash_line(std::string_view line, TickHash& hash) {
+  if (!read_number(taken_until(line, ' '), hash.tick, 10)) return false;
+  if (!read_number(taken_until(line, ' '), hash.sequence, 10)) return false;
+  while (!line.empty()) {
+    std::string_view column = taken_until(line, ' ');
+    const std::string_view name = taken_until(column, '=');
+    std::uint64_t number = 0;
+    if (name.empty() || !read_number(column, number, 16) || !hash.columns.emplace(name, number).second) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ChangedColumns::ChangedColumns(const EntityRegistry& registry, std::uint64_t since) {
+  std::map<TypeId, std::size_t> numbers;  // places in names_
+  for (const auto& archetype : registry.host().storage().archetypes()) {
+    if (!archetype) continue;
+    for (std::uint32_t depth = 0; depth < archetype->groups.size(); ++depth)
+      for (const Chunk* const chunk : archetype->groups[depth].chunks)
+        for (std::uint32_t slot = column_first; slot < archetype->pod_slots; ++slot) {
+          const ColumnSlot& column = chunk->slots()[slot];
+          const StoredType& type = *archetype->slot_types[slot];
+          if (!column.data || column.version <= since || !type.descriptor) continue;
+          const auto [number, added] = numbers.emplace(type.id, names_.size());
+          if (added) names_.push_back(type.descriptor->name + (type.is_presence ? ".enabled" : ""));
+          const std::size_t size = std::size_t{type.size} * chunk->count;
+          const std::uint64_t place = (std::uint64_t{archetype->number} << 32) + (std::uint64_t{depth} << 20);
+          columns_.push_back({number->second, bytes_.size(), size, place + chunk->place});
+          bytes_.insert(bytes_.end(), column.data, column.data + size);
+        }
+  }
+}
+
+std::map<std::string, std::uint64_t> ChangedColumns::hash() const {
+  std::map<std::string, std::uint64_t> all;
+  for (const Column& column : columns_)
+    all[names_[column.name]] += XXH3_64bits_withSeed(bytes_.data() + column.offset, column.size, column.place);
+  return all;
+}
+
+TickHashLog::TickHashLog(EntityRegistry& registry, std::string path, std::size_t waiting_max)
+    : registry_(registry),
+      since_(registry.host().begin_version()),
+      file_(open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)),
+      queue_(waiting_max) {
+  if (file_ < 0)
+    throw WorldError(WorldErrorCode::io, std::move(path), std::string("cannot be written: ") + std::strerror(errno));
+}
+
+TickHashLog::~TickHashLog() {
+  queue_.drain();
+  ::close(file_);
+}
+
+void TickHashLog::made_tick(std::uint64_t tick) {
+  auto changed = ChangedColumns(registry_, std::exchange(since_, registry_.host().begin_version()));
+  const std::size_t bytes = changed.bytes();
+  if (!queue_.has_room(bytes)) {
+    ++left_out_;
+    return;
+  }
+  queue_.add(bytes, [this, tick, sequence = registry_.sequence(), changed = std::move(changed)] {
+    write({.tick = tick, .sequence = sequence, .columns = changed.hash()});
+  });
+}
+
+void TickHashLog::write(const TickHash& line) noexcept {
+  std::string text = std::to_string(line.tick) + ' ' + std::to_string(line.sequence);
+  for (const auto& [name, number] : line.columns) text += ' ' + name + '=' + hex(number);
+  text += '\n';
+  // A line that was written in part is left out by the reader.
+  for (std::string_view left = text; !left.empty();) {
+    const ::ssize_t wrote = ::write(file_, left.data(), left.size());
+    if (wrote > 0)
+      left.remove_prefix(static_cast<std::size_t>(wrote));
+    else if (wrote == 0 || errno != EINTR)
+      return;
+  }
+}
+
+std::expected<std::vector<TickHash>, WorldError> read_tick_hashes(const std::string& path) {
+  const auto fail = [&](WorldErrorCode code, const std::string& what) {
+    return std::unexpected(WorldError(code, path, what));
+  };
+  const int fd = open_file(real_path(path).c_str(), O_RDONLY);
+  if (fd < 0) return fail(WorldErrorCode::missing, std::string("cannot be read: ") + std::strerror(errno));
+  std::string text;
+  for (::ssize_t read = 1; read > 0;) {
+    const std::size_t used = text.size();
+    text.resize(used + 65536);
+    read = ::read(fd, text.data() + used, 65536);
+    if (read < 0 && errno == EINTR)
+      read = 1, text.resize(used);
+    else
+      text.resize(used + static_cast<std::size_t>(std::max<::ssize_t>(read, 0)));
+    if (read < 0) {
+      const int error = errno;
+      ::close(fd);
+      return fail(WorldErrorCode::io, std::string("cannot be read: ") + std::strerror(error));
+    }
+  }
+  ::close(fd);
+  std::vector<TickHash> all;
+  std::string_view left = std::string_view(text).substr(0, text.rfind('\n') + 1);
+  for (std::size_t number = 1; !left.empty(); ++number) {
+    const std::string_view line = taken_until(left, '\n');
+    TickHash hash;
+    if (!read_hash_line(line, hash))
+      return fail(WorldErrorCode::damaged, "line " + std::to_string(number) + " is not a line of hashes of ticks");
+    all.push_back(std::move(hash));
+  }
+  return all;
+}
+
+}  // namespace muster

@@ -1,0 +1,25 @@
+// A game with a handler whose result depends on how often it was called.
+#include <muster/plugin.h>
+
+#include "tests/cli/game.h"
+
+namespace {
+
+muster::Handlers install(muster::EntityRegistry& registry) {
+  return {registry.subscribe("game.tire",
+                             [](const muster::Update&, game::Health& health) {
+                               static float calls = 0;
+                               health.value = 100 - ++calls / 1024;
+                             }),
+          registry.subscribe("game.hurry", [](const muster::Update& now, game::Unit& unit) { unit.speed += now.dt; })};
+}
+void begin(muster::EntityRegistry& registry) {
+  registry.create("orc", game::Health{.value = 30}, game::Unit{}).or_stop();
+}
+
+}  // namespace
+
+extern "C" const MusterPlugin* muster_plugin() {
+  static constexpr MusterPlugin plugin = muster::plugin_of<install, begin>("hidden", "hidden 1");
+  return &plugin;
+}
