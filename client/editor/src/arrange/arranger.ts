@@ -42,12 +42,16 @@ export class Arranger implements Placer {
 
   // --- places for new entities
 
-  land(parent: Entity, size: Vec3, lift: number): Vec3 | null {
+  land(parent: Entity, size: Vec3, lift: number, window_point?: Point): Vec3 | null {
     const { contents, rig, sight, world } = this.stage;
     contents.settle();
     const chosen = contents.slots_below(world.selection(), 20_000);
     const skips = (slot: number): boolean => chosen.has(slot) || contents.is_hidden(slot);
-    const ray = sight.ray({ x: sight.width / 2, y: sight.height / 2 });
+    const { left, top } = this.stage.root.getBoundingClientRect();
+    const point = window_point
+      ? { x: window_point.x - left, y: window_point.y - top }
+      : { x: sight.width / 2, y: sight.height / 2 };
+    const ray = sight.ray(point);
     const reach = rig.view.distance * far_factor;
     const hit = pick(ray, contents.bodies.pools, sight.camera.near, skips);
     let at = hit && hit.distance < reach ? ray.origin.clone().addScaledVector(ray.direction, hit.distance) : null;
@@ -58,8 +62,7 @@ export class Arranger implements Placer {
     const half = new Vector3(size.x, size.y, size.z).multiplyScalar(0.5);
     const box_at = (middle: Vector3): Box3 => new Box3(middle.clone().sub(half), middle.clone().add(half));
     at.y += half.y + lift;
-    const others = world
-      .selection()
+    const others = (window_point ? [] : world.selection())
       .map((entity) => contents.box([entity]))
       .filter((box) => box !== null);
     const right = new Vector3().setFromMatrixColumn(rig.camera.matrixWorld, 0);

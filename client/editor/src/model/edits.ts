@@ -321,11 +321,16 @@ export class Edits {
     };
     return this.make(step, roots);
   }
-  async spawn(template: string, parent: Entity, name: string): Promise<Entity | null> {
+  /** Moves the root to `position` if it is not null. The root must have a Transform then. */
+  async spawn(template: string, parent: Entity, name: string, position: StructValue | null): Promise<Entity | null> {
     const entity = placeholder();
+    const moved = { entity, component: 'scene.Transform', path: 'position', value: position };
     const step: Step = {
       label: `Spawn ${template}`,
-      operations: [{ kind: 'spawn', entity, template, parent, name }],
+      operations: [
+        { kind: 'spawn', entity, template, parent, name },
+        ...(position ? [{ kind: 'fields' as const, changes: [moved] }] : []),
+      ],
     };
     return (await this.make(step, [entity]))[0] ?? null;
   }

@@ -66,6 +66,12 @@ export async function prepared(
       const now = (entity: Entity): Entity => issued.get(id_text(entity)) ?? entity;
       const places = operation.places.map((place) => ({ ...place, parent: now(place.parent), before: now(place.before) }));
       parts.push(...edited(client, { ...operation, places }));
+    } else if (operation.kind === 'fields') {
+      const changes = operation.changes.map((change) => ({
+        ...change,
+        entity: issued.get(id_text(change.entity)) ?? change.entity,
+      }));
+      parts.push(...edited(client, { ...operation, changes }));
     } else {
       parts.push(...edited(client, operation));
     }

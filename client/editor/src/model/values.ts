@@ -37,7 +37,7 @@ export function default_value(type: TypeDescriptor): StructValue {
 }
 
 /** Returns a copy with the leaves that `leaf` replaces. */
-function mapped(
+export function mapped(
   type: TypeDescriptor,
   value: StructValue,
   leaf: (field: FieldDescriptor, value: unknown) => unknown,

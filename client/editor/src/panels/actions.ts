@@ -1,5 +1,5 @@
 // The commands of the page, which keys, menus and buttons run.
-import { is_nil, nil, Replica } from 'muster-client';
+import { is_nil, nil, Replica, session } from 'muster-client';
 import type { Entity, StructValue } from 'muster-client';
 
 import type { Command } from '../model/commands.js';
@@ -112,10 +112,26 @@ export async function create_thing(model: Model, thing: NewThing, parent: Entity
   if (now.length > 0) select_when_there(model, now, selected);
 }
 
-export async function spawn_template(model: Model, template: string, parent: Entity): Promise<void> {
+/** Spawns a template where the user looks, or at a point of the window. */
+export async function spawn_template(
+  model: Model,
+  template: string,
+  parent: Entity,
+  at?: { x: number; y: number },
+): Promise<void> {
   const selected = model.selection.entities.peek();
-  const root = await model.edits.spawn(template, parent, template.replace(/^.*\./, ''));
-  if (root) select_when_there(model, [root], selected);
+  const client = model.client.peek();
+  if (!client) return;
+  try {
+    const root = (await client.ask(session.GetTemplate, { name: template })).nodes[0];
+    const place = model.types.peek().get(transform);
+    const has_place = place !== undefined && (root?.components.some(({ type }) => type === place.id) ?? false);
+    const position = (has_place && model.placer.peek()?.land(parent, { x: 0, y: 0, z: 0 }, 0, at)) || null;
+    const made = await model.edits.spawn(template, parent, template.replace(/^.*\./, ''), position && { ...position });
+    if (made) select_when_there(model, [made], selected);
+  } catch (error) {
+    model.notices.say('problem', (error as Error).message);
+  }
 }
 
 /**

@@ -17,6 +17,7 @@ import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
 import { FieldMenu } from './field_menu.js';
 import { KeyboardMap, Palette } from './palette.js';
+import { TemplateForm } from './template_list.js';
 import { ViewList } from './view_list.js';
 
 /** A band across the top, shown while there is no connection or some edits may have been lost. */
@@ -203,6 +204,7 @@ export function Overlays(): JSX.Element {
       {ui.dialog.value === 'keys' && <KeyboardMap />}
       {ui.dialog.value === 'array' && <ArrayForm />}
       {ui.dialog.value === 'views' && <ViewList />}
+      {ui.dialog.value === 'template' && <TemplateForm />}
       {ui.field_menu.value && <FieldMenu of={ui.field_menu.value} />}
       {ui.create_at.value && <CreateMenu />}
       {ui.spawn_at.value && <SpawnChooser />}

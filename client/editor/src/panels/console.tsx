@@ -13,6 +13,7 @@ import { usePage } from './context.js';
 import { HistoryList, RunEditList } from './history_lists.js';
 import { preview } from './preview.js';
 import { SendForm } from './send_form.js';
+import { TemplateList } from './template_list.js';
 import type { ConsoleTab } from './ui.js';
 
 const line_height = 22;
@@ -25,6 +26,7 @@ export function Console(): JSX.Element {
     ['send', 'Send'],
     ['history', 'History'],
     ['run', model.run.playing.value ? 'Edits of the run' : 'Edits of the last run'],
+    ['templates', 'Templates'],
     ['log', 'Log'],
   ];
   const shown_tabs = tabs.filter(
@@ -110,6 +112,7 @@ export function Console(): JSX.Element {
         {ui.tab.value === 'send' && <SendForm />}
         {ui.tab.value === 'history' && <HistoryList />}
         {ui.tab.value === 'run' && <RunEditList />}
+        {ui.tab.value === 'templates' && <TemplateList />}
         {ui.tab.value === 'log' && <LogList />}
       </div>
     </section>

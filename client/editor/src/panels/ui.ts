@@ -31,8 +31,8 @@ export interface KeptView {
   view: string;
 }
 
-export type ConsoleTab = 'messages' | 'send' | 'history' | 'run' | 'log';
-export type Dialog = 'palette' | 'keys' | 'array' | 'views';
+export type ConsoleTab = 'messages' | 'send' | 'history' | 'run' | 'templates' | 'log';
+export type Dialog = 'palette' | 'keys' | 'array' | 'views' | 'template';
 
 const open_kept_max = 500;
 
@@ -44,6 +44,8 @@ export class Ui {
   readonly field_menu: Signal<FieldMenuRequest | null> = signal(null);
   /** The open dialog over the page. */
   readonly dialog: Signal<Dialog | null> = signal(null);
+  /** Changes when this page has defined templates. */
+  readonly templates_turn = signal(0);
   readonly search = signal('');
   readonly tab: Signal<ConsoleTab> = signal('messages');
   /** Full name of the type whose form is open. */

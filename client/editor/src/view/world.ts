@@ -93,10 +93,10 @@ export interface ViewWorld {
 export interface Placer {
   /**
    * Returns the position for the middle of a new entity of this size below `parent`: on the surface
-   * in the middle of the picture, `lift` above it, and beside the selection. Null if the parent's
-   * space is flat.
+   * in the middle of the picture, `lift` above it, and beside the selection; or on the surface at a
+   * point of the window. Null if the parent's space is flat.
    */
-  land(parent: Entity, size: Vec3, lift: number): Vec3 | null;
+  land(parent: Entity, size: Vec3, lift: number, window_point?: { x: number; y: number }): Vec3 | null;
   /** Returns the middle of entities, relative to `parent`; null if they have no place. */
   middle(entities: readonly Entity[], parent: Entity): Vec3 | null;
   /** Returns the size of the box around entities; null if they have no place. */

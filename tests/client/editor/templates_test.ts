@@ -1,0 +1,70 @@
+// Templates: made from a selection, spawned by click and by drag.
+import assert from 'node:assert/strict';
+
+import { nil, session } from 'muster-client';
+
+import { component, Editor, given, has_children, test, until, World } from './page.js';
+
+const transform = 'scene.Transform';
+
+test('a template is made of a selection, and spawned where one looks and where it is dropped, each as one step', async (t) => {
+  const world = await World.serve(t, ['--schema', given('MUSTER_SCENE')]);
+  const other = await world.connect();
+  const ground = { size: { x: 40, y: 1, z: 40 } };
+  await other.create(nil, 'ground', [transform, { position: { x: 0, y: -0.5, z: 0 } }], ['scene.Shape', ground]);
+  const house = await other.create(nil, 'house-1', [transform, { position: { x: 90, y: 3, z: 0 }, scale: { x: 2, y: 2, z: 2 } }]);
+  const red = { value: { r: 1, g: 0, b: 0, a: 1 } };
+  await other.create(house, 'roof', [transform, { position: { x: 0, y: 1, z: 0 } }], ['scene.Shape', { kind: 4 }], ['scene.Color', red]);
+  await other.create(house, '', [transform, {}], ['scene.MeshReference', { asset: 'walls "a".glb' }]);
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await page.locator('.viewport-canvas').waitFor();
+  await editor.select('house-1');
+  await page.keyboard.press('ControlOrMeta+k');
+  await page.keyboard.type('make a template');
+  await page.keyboard.press('Enter');
+  const form = page.getByRole('dialog', { name: 'Make a template' });
+  assert.equal(await form.getByRole('textbox').inputValue(), 'house');
+  await form.getByRole('button', { name: 'Make' }).click();
+  const list = page.getByRole('list', { name: 'Templates' });
+  await list.getByRole('button', { name: 'house' }).waitFor();
+  assert.match((await list.textContent())!, /3 entities/);
+
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('Escape');
+  await page.locator('.viewport-root').focus();
+  await page.keyboard.press('7');
+  await list.getByRole('button', { name: 'house' }).click();
+  const first = await until('it is there', () => other.entity('/house').catch(() => null));
+  const { position, scale } = (await component(other, first, transform)) as Record<string, Record<string, number>>;
+  assert.equal(scale.y, 2);
+  assert.ok(Math.abs(position.y) < 0.01 && Math.abs(position.x) < 60, JSON.stringify(position));
+  const [roof, part] = (await other.ask(session.ListChildren, { entity: first })).entities;
+  assert.equal(((await component(other, roof, 'scene.Color')).value as { r: number }).r, 1);
+  assert.equal(((await component(other, roof, 'scene.Shape')).kind as number), 4);
+  assert.ok((await other.show(part)).components['scene.MeshReference']);
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('it is one step', async () => (await has_children(other, nil)).length === 2);
+
+  const from = (await list.getByRole('button', { name: 'house' }).boundingBox())!;
+  const canvas = (await page.locator('.viewport-canvas').boundingBox())!;
+  const drop = async (x: number, y: number): Promise<void> => {
+    await page.mouse.move(from.x + 40, from.y + 10);
+    await page.mouse.down();
+    await page.mouse.move(from.x + 60, from.y - 30);
+    await page.mouse.move(x, y, { steps: 3 });
+    await page.mouse.up();
+  };
+  await drop(canvas.x + canvas.width / 2 + 100, canvas.y + canvas.height / 2);
+  const second = await until('it is there', () => other.entity('/house').catch(() => null));
+  await page.keyboard.press('Escape');
+  await drop(canvas.x + canvas.width / 2 - 100, canvas.y + canvas.height / 2);
+  const third = await until('another is there', () => other.entity('/house~2').catch(() => null));
+  const x = async (of: typeof third): Promise<number> => ((await component(other, of, transform)).position as { x: number }).x;
+  assert.ok((await x(second)) > (await x(third)) + 5, `${await x(second)} ${await x(third)}`);
+  await editor.picture('templates');
+  // Dropped elsewhere, it does nothing.
+  await drop(canvas.x - 100, canvas.y + 40);
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('one is gone', async () => (await has_children(other, nil)).join() === 'ground,house-1,house');
+});
