@@ -157,6 +157,7 @@ set(muster_world_sources
   server/world/file/file_journal.cc
   server/world/file/file_level.cc
   server/world/file/file_meta.cc
+  server/world/file/file_past.cc
   server/world/file/file_sink.cc
   server/world/file/file_source.cc
   server/world/file/lock.cc
@@ -174,6 +175,7 @@ set(muster_world_sources
   server/world/place/left_behind.cc
   server/world/place/wal_content.cc
   server/world/play.cc
+  server/world/restore.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
   server/world/rows/preserved_columns.cc
@@ -392,6 +394,7 @@ set(muster_public_headers
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
   server/world/journal/recovery.h
+  server/world/restored.h
   server/world/run.h
   server/world/saving/durability.h
   server/world/time/pacer.h

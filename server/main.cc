@@ -176,6 +176,11 @@ void warn_of_mended(const World& world) {
                  world.path(), report.lost_requests);
 }
 
+void tell_of_run(const World& world) {
+  if (const auto run = world.run())
+    spdlog::info("{}: a run is on; muster stop brings back the level of tick {}", world.path(), run->tick);
+}
+
 /// Logs the result of replaying the journal.
 void tell_of_recovery(const World& world) {
   const RecoveryReport& report = world.recovery_report();
@@ -252,6 +257,7 @@ struct Served {
       options.disk_lags = arguments.disk_lags == "wait" ? DiskLags::wait : DiskLags::go_on;
       options.preserved_bytes_max = std::uint64_t{arguments.preserved_mib} << 20;
       options.history_bytes = arguments.history_bytes;
+      options.past_bytes = arguments.history_bytes;
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
@@ -278,6 +284,7 @@ struct Served {
     if (!again) warn_of_others(*world);
     warn_of_mended(*world);
     tell_of_recovery(*world);
+    tell_of_run(*world);
     warn_of_idle(*world, arguments.hz);
     return {};
   }
@@ -468,9 +475,10 @@ int main(int argc, char** argv) {
          "limit in MiB on copies of data that changes before a save has written it: beyond it, the save starts again")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--history", arguments.history_bytes,
-                 "limit in bytes on the steps that users can undo and redo: beyond it, the oldest are dropped; 0: "
-                 "nothing can be undone")
+  app.add_option(
+         "--history", arguments.history_bytes,
+         "limit in bytes on the steps that users can undo and redo, and on the past states that `muster restore` "
+         "can reach: beyond it, the oldest are dropped; 0: nothing can be undone or restored")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}))
       ->capture_default_str();
   app.add_option("--disk-lags", arguments.disk_lags,

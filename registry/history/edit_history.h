@@ -115,9 +115,9 @@ class EditHistory final : public EditLog {
   std::vector<Made> made() const;
   /// Drops all steps of a user. Returns the number of steps.
   std::uint32_t drop_steps(std::uint64_t user);
-  /// Drops the steps whose newest input has a higher sequence number than `sequence`. Must be called
-  /// after the registry was given the state that it had after that input. The next release_ids()
-  /// looks at all ids.
+  /// Drops the steps whose newest input has a higher sequence number than `sequence`. Must be
+  /// called after the registry was given the state that it had after that input. The next
+  /// release_ids() looks at all ids.
   void keep_until(std::uint64_t sequence);
 
   // --- saving ---
