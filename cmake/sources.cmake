@@ -185,6 +185,7 @@ set(muster_world_sources
   server/world/replay/slice.cc
   server/world/restore.cc
   server/world/replay/tick_hashes.cc
+  server/world/restore.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
   server/world/rows/preserved_columns.cc
@@ -422,6 +423,7 @@ set(muster_public_headers
   server/world/replay/slice.h
   server/world/restored.h
   server/world/replay/tick_hashes.h
+  server/world/restored.h
   server/world/run.h
   server/world/saving/durability.h
   server/world/saving/write_queue.h

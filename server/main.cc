@@ -146,6 +146,11 @@ void warn_of_mended(const World& world) {
                  world.path(), report.lost_requests);
 }
 
+void tell_of_run(const World& world) {
+  if (const auto run = world.run())
+    spdlog::info("{}: a run is on; muster stop brings back the level of tick {}", world.path(), run->tick);
+}
+
 /// Logs the result of replaying the journal.
 void tell_of_recovery(const World& world) {
   const RecoveryReport& report = world.recovery_report();
@@ -233,6 +238,7 @@ struct Served {
       options.history_bytes = arguments.history_bytes;
       if (arguments.synctest)
         options.registry.on_sync_difference = [this](const SyncDifference& found) { note_difference(found); };
+      options.past_bytes = arguments.history_bytes;
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
@@ -259,6 +265,7 @@ struct Served {
     if (!again) warn_of_others(*world);
     warn_of_mended(*world);
     tell_of_recovery(*world);
+    tell_of_run(*world);
     warn_of_idle(*world, arguments.hz);
     return {};
   }

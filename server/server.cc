@@ -275,6 +275,19 @@ struct Server::Impl final : WorldSide {
       then(done ? std::expected<void, std::string>() : std::unexpected(done.error().detail()));
     });
   }
+  std::expected<std::vector<KeptPast>, std::string> past() override {
+    auto past = world.past();
+    if (!past) return std::unexpected(past.error().detail());
+    return std::move(*past);
+  }
+  void restore(const RestoreTarget& target, PastDone then) override {
+    world.at_next_flush([this, target, then = std::move(then)] {
+      auto done = world.restore(target);
+      if (!done) return then(std::unexpected(done.error().detail()));
+      if (options.log) options.log("the state of tick " + std::to_string(done->tick) + " was restored");
+      then(std::move(*done));
+    });
+  }
   std::vector<KeepReport> kept() const override { return world.kept(); }
   std::vector<RunEdit> run_edits(std::uint32_t offset, std::uint32_t limit) const override {
     return world.run_edits(offset, limit);

@@ -155,6 +155,10 @@ void history(const Common& common, std::uint32_t limit);
 void set_run(const Common& common, bool on);
 /// Prints the edits of the run, at most `limit`.
 void run_edits(const Common& common, std::uint32_t limit);
+/// Lists up to `limit` ranges of past states.
+void past(const Common& common, std::uint32_t limit);
+/// Returns to the past state of a tick or time.
+void restore(const Common& common, const std::string& at);
 struct KeepOrder {
   bool all = false;                  ///< if true, keeps all edits of the run
   std::vector<std::uint64_t> steps;  ///< steps to keep

@@ -422,6 +422,17 @@ int main(int argc, char** argv) {
         if (ways > 1) fail(Exit::usage, "give either an entity, or --step, or --all");
         keep(common, keep_);
       });
+  std::string restore_at;
+  std::uint32_t past_limit = 50;
+  command(
+      "restore", "List the past states that are kept, or return to one of them: muster restore --at 90210",
+      [&](CLI::App& sub) {
+        sub.add_option("--at", restore_at, "Tick, or time of a save: 90210, 2026-11-21T00:45:17Z");
+        sub.add_option("--limit", past_limit, "Maximum number of ranges to list")
+            ->check(CLI::Range(1u, 1'000'000'000u))
+            ->capture_default_str();
+      },
+      [&] { restore_at.empty() ? past(common, past_limit) : restore(common, restore_at); });
   ClockOrder clock_;
   command(
       "clock", "Show the world's clock, or pause it, step, play, set its speed: muster clock speed 0.5",

@@ -1,5 +1,7 @@
 #include "client/cli/remote_world.h"
 
+#include "client/cli/print.h"
+
 #include <algorithm>
 
 #include "client/cli/failure.h"
@@ -23,6 +25,17 @@ Exit exit_of(const ClientError& error) {
     case FaultCode::limit_exceeded: return Exit::refused;
     default: return Exit::unreachable;
   }
+}
+
+std::string UserNames::name(std::uint64_t user) {
+  if (user == 0) return "somebody with the server's token";
+  if (!names_) {
+    names_.emplace();
+    if (const auto all = world_.client().ask<session::ListSessions>())
+      for (std::size_t i = 0; i < all->users.size(); ++i) names_->emplace(all->users[i], all->names[i]);
+  }
+  const auto known = names_->find(user);
+  return known == names_->end() ? "user " + std::to_string(user) : printable(known->second);
 }
 
 bool is_kept_by_registry(TypeId component) {

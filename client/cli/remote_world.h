@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +62,19 @@ class RemoteWorld final : public ValueReferences {
   [[noreturn]] void missing(std::string_view text);
 
   Client client_;
+};
+
+/// Names users. Asks the server for the names at most once.
+class UserNames {
+ public:
+  explicit UserNames(RemoteWorld& world) noexcept : world_(world) {}
+  /// Returns the user's name for display. Only connected users have names that every session may
+  /// know.
+  std::string name(std::uint64_t user);
+
+ private:
+  RemoteWorld& world_;
+  std::optional<std::map<std::uint64_t, std::string>> names_;
 };
 
 /// Returns true for the components that Muster itself adds to every entity. Commands display these

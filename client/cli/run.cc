@@ -1,4 +1,5 @@
-// The commands play, stop, and keep. docs/runs.md explains levels and runs.
+// The commands play, stop, and keep, which docs/runs.md explains, and restore.
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -59,8 +60,9 @@ void run_edits(const Common& common, std::uint32_t limit) {
   if (edits.steps.empty())
     return print_line(edits.playing ? "the run has no edits" : "there is no run whose edits could be kept");
   Columns columns({"step", "user", "", ""});
+  UserNames users(world);
   for (std::size_t i = 0; i < edits.steps.size(); ++i)
-    columns.add({std::to_string(edits.steps[i]), std::to_string(edits.users[i]), printable(edits.whats[i]),
+    columns.add({std::to_string(edits.steps[i]), users.name(edits.users[i]), printable(edits.whats[i]),
                  edits.marked[i] ? "kept when the run ends" : ""});
   columns.print();
 }
@@ -103,6 +105,53 @@ void keep(const Common& common, const KeepOrder& order) {
                          : "kept: " + plural(kept.messages, "edit", "edits") + "; `muster undo` takes it back");
   for (const std::string& why : kept.skipped) print_line("not kept: " + printable(why));
   print_nil_references(kept.nil_references);
+}
+
+void past(const Common& common, std::uint32_t limit) {
+  RemoteWorld world(connect(common.where));
+  const session::Past past = must(world.client().ask(session::GetPast{.offset = 0, .limit = limit}));
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("tick", past.tick).key("past").open_array();
+    for (std::size_t i = 0; i < past.saved.size(); ++i)
+      out.open_object()
+          .member("saved", past.saved[i])
+          .member("tick", past.ticks[i])
+          .member("last_tick", past.last_ticks[i])
+          .close_object();
+    return print_line(out.close_array().close_object().text());
+  }
+  if (past.saved.empty()) return print_line("no past states are kept: the world has not been saved yet");
+  Columns columns({"saved", "tick", "to tick"});
+  for (std::size_t i = 0; i < past.saved.size(); ++i)
+    columns.add({printable(past.saved[i]), std::to_string(past.ticks[i]), std::to_string(past.last_ticks[i])});
+  columns.print();
+}
+
+void restore(const Common& common, const std::string& at) {
+  session::Restore what;
+  const auto [end, error] = std::from_chars(at.data(), at.data() + at.size(), what.tick);
+  if (error != std::errc() || end != at.data() + at.size()) {
+    // Times are compared as texts, so they must be of the same form as those in the list.
+    constexpr std::string_view form = "0000-00-00T00:00:00Z";
+    const bool is_time = at.size() == form.size() && std::ranges::equal(at, form, [](char given, char of) {
+                           return of == '0' ? given >= '0' && given <= '9' : given == of;
+                         });
+    if (!is_time)
+      fail(Exit::usage,
+           "'" + at + "' is neither a tick nor a time such as 2026-11-21T00:45:17Z; `muster restore` lists them");
+    what.time = at;
+  }
+  RemoteWorld world(connect(common.where));
+  const session::Restored restored = must(world.client().ask(what));
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("tick", restored.tick).member("sequence", restored.sequence);
+    out.member("saved", restored.saved).member("inputs", restored.inputs);
+    return print_line(out.close_object().text());
+  }
+  print_line("the world is in the state of tick " + std::to_string(restored.tick) + " again, from the save of " +
+             printable(restored.saved) + " and " + plural(restored.inputs, "input", "inputs") + " after it");
 }
 
 }  // namespace muster::cli

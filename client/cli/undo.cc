@@ -1,7 +1,6 @@
 // The commands undo, redo, and history. docs/undo.md states the rules.
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,22 +35,12 @@ class Names {
     const TypeDescriptor* const type = world_.types().find(id);
     return type ? type->name : "#" + std::to_string(id);
   }
-  /// Names a user. Only connected users have names that every session may know.
-  std::string user(std::uint64_t number) {
-    if (number == 0) return "somebody with the server's token";
-    if (!users_) {
-      users_.emplace();
-      if (const auto all = world_.client().ask<session::ListSessions>())
-        for (std::size_t i = 0; i < all->users.size(); ++i) users_->emplace(all->users[i], all->names[i]);
-    }
-    const auto known = users_->find(number);
-    return known == users_->end() ? "user " + std::to_string(number) : printable(known->second);
-  }
+  std::string user(std::uint64_t number) { return users_.name(number); }
 
  private:
   RemoteWorld& world_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> entities_;
-  std::optional<std::map<std::uint64_t, std::string>> users_;
+  UserNames users_{world_};
 };
 
 /// Returns the reason why part `i` was skipped.

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
@@ -65,7 +66,7 @@ struct Line {
   Entity entity;
   const char* what =
       /// The kind of line, as reported to programs: value, removed, created, destroyed, moved,
-      /// renamed, left, event, pushed, gap.
+      /// renamed, left, event, pushed, gap, run_began, run_ended, restored.
       "";
   std::string text;          ///< the line for display
   std::string members = {};  ///< additional JSON members, each beginning with ", "
@@ -110,11 +111,25 @@ class Watcher {
     };
     while (!over()) {
       const auto frame = must(world_.client().next(0, 100ms));
+      tell_of_epoch();
       if (frame) take(*frame);
     }
   }
 
  private:
+  /// Prints a line if a run has begun or ended, or if a past state was restored.
+  void tell_of_epoch() {
+    const std::uint64_t epoch = world_.client().epoch();
+    if (std::exchange(epoch_, epoch) == epoch) return;
+    const bool playing = world_.client().welcome().playing, was_playing = std::exchange(playing_, playing);
+    Line line{world_.client().so_far().sequence, {}, "", {}, {}};
+    line.what = playing == was_playing ? "restored" : playing ? "run_began" : "run_ended";
+    line.text = playing == was_playing ? "a past state was restored"
+                : playing              ? "a run began"
+                                       : "the run ended; the world is the level again";
+    print(line);
+  }
+
   void take(const Received& frame) {
     const BatchView batch = frame.batch();
     if (frame.is_event()) return take_event(frame, batch);
@@ -297,6 +312,8 @@ class Watcher {
   bool values_ = false, structure_ = false;
   bool settled_ = false;
   std::uint64_t printed_ = 0;
+  std::uint64_t epoch_ = world_.client().epoch();
+  bool playing_ = world_.client().welcome().playing;
 };
 
 }  // namespace

@@ -120,9 +120,10 @@ void Inverse::created(const Part& part, bool last) {
   if (!overlay_.alive(part.entity)) return;  // 8
   if (!exact_) {
     Places::User other;
+    std::uint64_t newest = part.sequence;
     overlay_.subtree(part.entity, [&](Entity e) {
-      other = places_.entity(e, part.sequence, step_->user);
-      return !other;
+      if (const Places::User found = places_.entity(e, newest, step_->user)) other = found;
+      return true;
     });
     if (conflicts(other, Skip::worked_on_by_other, part)) return;  // 7
   }

@@ -40,17 +40,16 @@ void Places::clear() {
 }
 
 template <class Matches>
-Places::User Places::find(const Map& map, std::uint64_t key, std::uint64_t sequence, std::uint64_t user,
+Places::User Places::find(const Map& map, std::uint64_t key, std::uint64_t& sequence, std::uint64_t user,
                           Matches matches) {
   const auto users = map.find(key);
   if (users == map.end()) return {};
   User found;
-  std::uint64_t newest = sequence;
   for (const ByUser& by : users->second) {
     if (by.user == user) continue;
-    for (auto edit = by.edits.rbegin(); edit != by.edits.rend() && edit->sequence > newest; ++edit)
+    for (auto edit = by.edits.rbegin(); edit != by.edits.rend() && edit->sequence > sequence; ++edit)
       if (matches(*edit)) {
-        newest = edit->sequence;
+        sequence = edit->sequence;
         found = by.user;
         break;
       }
@@ -70,7 +69,7 @@ Places::User Places::any_property(Entity e, TypeId component, std::uint64_t sequ
               [&](const Edit& edit) { return edit.component == component && edit.kind == PartKind::field; });
 }
 
-Places::User Places::entity(Entity e, std::uint64_t sequence, std::uint64_t user) const {
+Places::User Places::entity(Entity e, std::uint64_t& sequence, std::uint64_t user) const {
   return find(entities_, e.bits(), sequence, user, [](const Edit&) { return true; });
 }
 

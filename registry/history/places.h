@@ -26,8 +26,8 @@ class Places {
   /// The property, including additions and removals of its component.
   User property(Entity e, TypeId component, std::uint32_t offset, std::uint64_t sequence, std::uint64_t user) const;
   User any_property(Entity e, TypeId component, std::uint64_t sequence, std::uint64_t user) const;
-  /// Any part of the entity.
-  User entity(Entity e, std::uint64_t sequence, std::uint64_t user) const;
+  /// Any part of the entity. Sets `sequence` to that of the found edit.
+  User entity(Entity e, std::uint64_t& sequence, std::uint64_t user) const;
   User moved(Entity e, std::uint64_t sequence, std::uint64_t user) const;
   User renamed(Entity e, std::uint64_t sequence, std::uint64_t user) const;
   User defined(std::string_view name, std::uint64_t sequence, std::uint64_t user) const;
@@ -49,7 +49,7 @@ class Places {
   Map& map_of(const Part& part) { return part.kind == PartKind::defined ? templates_ : entities_; }
   static std::uint64_t key_of(const Part& part);
   template <class Matches>
-  static User find(const Map& map, std::uint64_t key, std::uint64_t sequence, std::uint64_t user, Matches matches);
+  static User find(const Map& map, std::uint64_t key, std::uint64_t& sequence, std::uint64_t user, Matches matches);
 
   Map entities_, templates_;  // keyed by the bits of an entity, or by the hash of a template's name
 };

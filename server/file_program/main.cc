@@ -59,6 +59,8 @@ int verify_file(const std::string& path, bool json) {
         .member("sequence", report->meta.sequence)
         .member("tick", report->meta.tick)
         .member("rows", report->meta.rows)
+        .member("playing", report->meta.level.has_value())
+        .member("past", report->meta.past.size())
         .member("steps", report->meta.steps)
         .member("entities", report->entities)
         .member("hash", hex(report->hash))
@@ -78,6 +80,13 @@ int verify_file(const std::string& path, bool json) {
              std::to_string(report->meta.sequence) + ", tick " + std::to_string(report->meta.tick) + ", " +
              counted(report->entities, "entity", "entities") + ", " + counted(report->meta.rows, "row", "rows") +
              ", hash " + hex(report->hash));
+  if (report->meta.level)
+    print_line("a run is on, begun at tick " + std::to_string(report->meta.level->tick) + " of the level: checkpoint " +
+               std::to_string(report->meta.level->checkpoint) + ", sequence " +
+               std::to_string(report->meta.level->sequence));
+  if (!report->meta.past.empty())
+    print_line("past: " + counted(report->meta.past.size(), "save is", "saves are") + " kept, the oldest of " +
+               report->meta.past.front().saved + ", tick " + std::to_string(report->meta.past.front().tick));
   if (report->meta.steps > 0)
     print_line("history: " + counted(report->meta.steps, "step", "steps") + " that can be undone or redone");
   if (report->groups > 0)

@@ -40,7 +40,7 @@ class ReadWorld {
   /// change the file at `path`. Errors refer to `path`.
   [[nodiscard]] static std::expected<ReadWorld, WorldError> open(const std::string& path);
 
-  const WorldFile& file() const noexcept { return *file_; }
+  WorldFile& file() noexcept { return *file_; }
   /// Reads the state into a new registry, and adds any types that the registry lacks.
   [[nodiscard]] std::expected<LoadReport, WorldError> load(EntityRegistry& registry);
   /// Reads the steps of the history. Must be called after load().

@@ -14,7 +14,7 @@ namespace muster {
 std::expected<VerifyReport, WorldError> verify(const std::string& path) {
   auto world = ReadWorld::open(path);
   if (!world) return std::unexpected(world.error());
-  const WorldFile& file = world->file();
+  WorldFile& file = world->file();
   VerifyReport report{
       .meta = file.meta(), .running = world->is_running(), .format = file.format(), .older = file.is_older()};
   EntityRegistry registry;
@@ -40,6 +40,8 @@ std::expected<VerifyReport, WorldError> verify(const std::string& path) {
   if (!journal) return std::unexpected(journal.error());
   report.groups = journal->groups;
   report.durable = file.durable();
+  if (const auto past = file.check_past(); !past)
+    report.remarks.push_back("what is kept of past states cannot be restored: " + past.error().detail());
   std::error_code failure;
   const auto real = std::filesystem::weakly_canonical(std::filesystem::absolute(path, failure), failure);
   for (std::string& sentence : newer_rescued(real.string(), report.meta.world, report.durable))

@@ -75,9 +75,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
          "limit in MiB on copies of data that changes before a save has written it: beyond it, the save starts again")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
-  app.add_option("--history", arguments.history_bytes,
-                 "limit in bytes on the steps that users can undo and redo: beyond it, the oldest are dropped; 0: "
-                 "nothing can be undone")
+  app.add_option(
+         "--history", arguments.history_bytes,
+         "limit in bytes on the steps that users can undo and redo, and on the past states that `muster restore` "
+         "can reach: beyond it, the oldest are dropped; 0: nothing can be undone or restored")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000'000}))
       ->capture_default_str();
   app.add_option("--disk-lags", arguments.disk_lags,

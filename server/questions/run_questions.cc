@@ -1,6 +1,6 @@
-// Answers Play, StopPlaying, GetRun, GetRunEdits, and Keep. The world acts at the beginning of its
-// next flush, so the answers to Play and StopPlaying come later than those to the questions that
-// follow them.
+// Answers Play, StopPlaying, GetRun, GetRunEdits, Keep, GetPast, and Restore. The world acts at the
+// beginning of its next flush, so the answers to Play, StopPlaying, and Restore come later than
+// those to the questions that follow them.
 #include <utility>
 
 #include "registry/entity_registry.h"
@@ -99,5 +99,37 @@ void answer_once(const Asked& asked, const session::Play&, Steps&) { set_run(ask
 void answer_once(const Asked& asked, const session::StopPlaying&, Steps&) { set_run(asked, false); }
 
 void answer_once(const Asked& asked, const session::GetRun&, Steps&) { asked.answer(state_of(asked)); }
+
+void answer_once(const Asked& asked, const session::GetPast& what, Steps& steps) {
+  const std::uint32_t rows = rows_allowed(what.limit, asked.limits);
+  steps.spend(rows);
+  auto all = asked.of().world.past();
+  if (!all) return asked.fault(fault_of(session::FaultCode::refused, "not_restored", std::move(all.error())));
+  session::Past page;
+  page.sequence = asked.registry.sequence();
+  page.tick = asked.of().world.tick();
+  for (std::size_t i = what.offset; i < all->size() && page.ticks.size() < rows; ++i) {
+    KeptPast& past = (*all)[all->size() - 1 - i];
+    page.saved.push_back(std::move(past.saved));
+    page.ticks.push_back(past.tick);
+    page.last_ticks.push_back(past.last_tick);
+  }
+  asked.answer(page);
+}
+
+void answer_once(const Asked& asked, const session::Restore& what, Steps&) {
+  RestoreTarget target{.time = what.time};
+  if (what.time.empty()) target.tick = what.tick;
+  asked.of().world.restore(target, [asked](std::expected<Restored, std::string> done) {
+    if (!done) return asked.fault(fault_of(session::FaultCode::refused, "not_restored", std::move(done.error())));
+    session::Restored restored;
+    restored.sequence = asked.registry.sequence();
+    restored.epoch = asked.of().desk.epoch();
+    restored.tick = done->tick;
+    restored.saved = std::move(done->saved);
+    restored.inputs = done->inputs;
+    asked.answer(restored);
+  });
+}
 
 }  // namespace muster

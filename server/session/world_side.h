@@ -14,6 +14,7 @@
 #include "registry/apply/edit_log.h"
 #include "registry/history/kept_edits.h"
 #include "server/plugins/reloaded_plugin.h"
+#include "server/world/restored.h"
 #include "server/world/run.h"
 #include "server/world/saving/durability.h"
 #include "server/world/time/pacer.h"
@@ -107,6 +108,15 @@ class WorldSide {
   /// Begins a run (true) or ends it (false), at the beginning of the next flush. `then` is called
   /// when that is done or has failed.
   virtual void set_run(bool, RunDone then) { then(std::unexpected(std::string("this server has no runs"))); }
+  using PastDone = std::function<void(std::expected<Restored, std::string>)>;
+  /// Returns World::past(), or the reason why there is none.
+  virtual std::expected<std::vector<KeptPast>, std::string> past() {
+    return std::unexpected(std::string("this server keeps no past states"));
+  }
+  /// Calls World::restore() at the beginning of the next flush, and then `then`.
+  virtual void restore(const RestoreTarget&, PastDone then) {
+    then(std::unexpected(std::string("this server keeps no past states")));
+  }
   /// Returns what the end of the last run has kept; see World::kept.
   virtual std::vector<KeepReport> kept() const { return {}; }
   virtual std::vector<RunEdit> run_edits(std::uint32_t, std::uint32_t) const { return {}; }

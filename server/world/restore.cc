@@ -57,7 +57,8 @@ std::expected<std::vector<FilePast>, WorldError> World::Impl::kept_past() {
   return file.past();
 }
 
-std::expected<World::Impl::RestorePlan, WorldError> World::Impl::plan_restore(const RestoreTarget& target) {
+std::expected<World::Impl::RestorePlan, WorldError> World::Impl::plan_restore(const RestoreTarget& target,
+                                                                              std::uint64_t checkpoint) {
   const auto fail = [&](std::string why) {
     return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), std::move(why)));
   };
@@ -67,8 +68,9 @@ std::expected<World::Impl::RestorePlan, WorldError> World::Impl::plan_restore(co
   RestorePlan plan{.from = {}, .present = all->back()};
   const auto newest_first = *all | std::views::reverse;
   const auto found = std::ranges::find_if(newest_first, [&](const FilePast& past) {
-    return target.tick ? past.point.tick <= *target.tick && *target.tick <= past.last_tick
-                       : past.point.saved <= target.time;
+    return target.tick       ? past.point.tick <= *target.tick && *target.tick <= past.last_tick
+           : checkpoint != 0 ? past.point.checkpoint == checkpoint
+                             : past.point.saved <= target.time;
   });
   if (found == newest_first.end())
     return fail((target.tick ? "tick " + std::to_string(*target.tick) : target.time) + " is not kept. " +
@@ -129,7 +131,8 @@ std::expected<Restored, WorldError> World::Impl::restore(const RestoreTarget& ta
   if (run) return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), "a run is on: `muster stop` ends it"));
   if (!stands.empty()) return std::unexpected(WorldError(WorldErrorCode::stopped, file.path(), stands));
   // A request that cannot be met must not end the epoch.
-  if (auto early = plan_restore(target); !early) return std::unexpected(std::move(early.error()));
+  const auto early = plan_restore(target);
+  if (!early) return std::unexpected(early.error());
   for (FlushVisitor* visitor : visitors) visitor->epoch_ends();
   file.keep_current();
   if (auto saved = saver.save(); !saved) {
@@ -137,7 +140,7 @@ std::expected<Restored, WorldError> World::Impl::restore(const RestoreTarget& ta
     return std::unexpected(std::move(saved.error()));
   }
   begin_marking();
-  auto plan = plan_restore(target);
+  auto plan = plan_restore(target, early->from.point.checkpoint);
   if (!plan) {
     begin_epoch(false);
     return std::unexpected(std::move(plan.error()));

@@ -206,6 +206,8 @@ World::World(std::string path, const Install& install, WorldOptions options, std
     if (impl_->run) {
       if (auto ended = impl_->stop_playing(); !ended) throw WorldError(std::move(ended.error()));
       if (auto saved = impl_->saver.save(); !saved) throw WorldError(std::move(saved.error()));
+      if (const auto& warn = impl_->options.on_warning)
+        warn("a run was on, and has been ended: the world is the level. Its edits can be kept until the next run");
     }
   }
   impl_->registry.host().inbox().on_arrival([wake = impl_->wake] { wake->signal(); });
@@ -384,7 +386,16 @@ void World::Impl::recover() {
     if (auto taken = journal.take(group); !taken) return std::unexpected(std::move(taken.error()));
     return !journal.has_stopped();
   });
-  if (!read) throw WorldError(std::move(read.error()));
+  if (!read && (!options.level || !run)) throw WorldError(std::move(read.error()));
+  if (!read) {
+    // The level does not depend on the journal of the run, and replaces the state.
+    file.give_up_journal();
+    tick = journal.tick();
+    if (options.on_warning)
+      options.on_warning("what was done in the run after its last save is lost: " + read.error().detail());
+    registry.host().set_edit_log(&history);
+    return mark.forget();
+  }
   saver.found_journal(read->bytes);
   recovery = journal.report();
   tick = journal.tick();

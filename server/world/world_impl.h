@@ -143,8 +143,9 @@ struct World::Impl {
     FilePast from, present;
     std::uint64_t stop_before = 0;  ///< the first input that is not done again; 0 if there is none
   };
-  /// Finds how to make a state. Changes nothing.
-  std::expected<RestorePlan, WorldError> plan_restore(const RestoreTarget& target);
+  /// Finds how to make a state. Changes nothing. If `checkpoint` is not 0 and a time is given, that
+  /// checkpoint is meant.
+  std::expected<RestorePlan, WorldError> plan_restore(const RestoreTarget& target, std::uint64_t checkpoint = 0);
   /// Gives the registry and the tick the planned state. Returns the number of inputs that were done
   /// again. After an error, the state is undefined.
   std::expected<std::uint64_t, WorldError> make_past(const RestorePlan& plan);

@@ -1,4 +1,4 @@
-"""Levels and runs: play, stop, and what a crash leaves."""
+"""Levels and runs: play, stop, and what a crash leaves. Past states."""
 from shared import GAME, REFUSED, USAGE, equal, game, holds
 
 
@@ -116,3 +116,36 @@ def after_a_run_names_are_those_of_the_run(folder):
         folder.run("keep", "dragon")
         equal(folder.json("show", "dragon")["components"]["game.Health"]["value"], 67)
         equal(folder.json("show", "sheep")["components"]["game.Health"]["value"], 1)
+
+
+def a_past_state_comes_back_by_its_tick_or_time_and_the_restore_can_be_taken_back(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    folder.serve("game.muster", "--hz", "100", "--paused")
+    folder.run("spawn", "/tower", "Health.value=80")
+    folder.run("save")
+    folder.run("clock", "step", "5")
+    folder.run("set", "tower", "Health.value", "7")
+    folder.run("clock", "step", "5")
+    folder.run("destroy", "tower")
+    equal(folder.json("clock")["tick"], 10)
+    for tick, health in (5, 7), (2, 80):
+        equal(folder.json("restore", "--at", str(tick))["tick"], tick)
+        equal(folder.json("show", "tower")["components"]["game.Health"]["value"], health)
+        equal(folder.json("clock")["tick"], tick)
+    holds(folder.run("restore", "--at", "10"), "the world is in the state of tick 10 again, from the save of ")
+    equal(folder.json("ls"), [])
+    holds(folder.run("restore", "--at", "7"), "the world is in the state of tick 7 again, from the save of ")
+    holds(folder.run("undo"), "undone: create tower")
+    equal(folder.json("ls"), [])
+    past = folder.json("restore")
+    equal(past["tick"], 7)
+    saved = past["past"][0]["saved"]
+    holds(folder.run("restore"), saved)
+    holds(folder.error(REFUSED, "restore", "--at", "11"), "tick 11 is not kept. The oldest kept state: tick")
+    holds(folder.error(REFUSED, "restore", "--at", "2001-01-01T00:00:00Z"), "2001-01-01T00:00:00Z is not kept.")
+    holds(folder.error(USAGE, "restore", "--at", "yesterday"), "'yesterday' is neither a tick nor a time such as")
+    folder.run("spawn", "/gate", "Health.value=1")
+    folder.run("restore", "--at", "2999-01-01T00:00:00Z")
+    equal([each["name"] for each in folder.json("ls")], ["tower"])
+    folder.run("play")
+    holds(folder.error(REFUSED, "restore", "--at", "5"), "a run is on: `muster stop` ends it")

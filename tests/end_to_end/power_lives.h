@@ -201,6 +201,7 @@ class PowerLives {
     options.durability = drawn < 3 ? Durability::each_flush : drawn == 3 ? Durability::batched : Durability::checkpoint;
     options.merge_bytes = merges[random_() % 3];
     if (random_() % 3 == 0) options.autosave = std::chrono::milliseconds(1);
+    options.past_bytes = seed_ % 3 == 1 ? 1 << 20 : seed_ % 3 == 2 ? 10'000 : 0;
     return options;
   }
 

@@ -171,12 +171,14 @@ class Undoing:
             place, other_parent = Place(self.nearest_living(place)), True
         if place.parent in self.world.subtree(part.entity):
             raise Skipped("would_be_circle")
-        made = []
-        if self.world.name_is_taken(place.parent, entity.name, part.entity):
-            free = self.world.free_name([place.parent, entity.parent], entity.name, part.entity)
-            made += self.world.give_name(part.entity, free)
-            self.other_names += 1
+        name, made = entity.name, []
+        is_taken = self.world.name_is_taken(place.parent, name, part.entity)
+        if is_taken:  # another name is free under one parent, but maybe not under the other
+            made += self.world.give_name(part.entity, "")
         made += self.world.move(part.entity, place)
+        if is_taken:
+            made += self.world.give_name(part.entity, self.world.free_name([place.parent], name, part.entity))
+            self.other_names += 1
         self.other_parents += other_parent and bool(made)
         return made
 

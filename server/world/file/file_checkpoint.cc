@@ -180,8 +180,14 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   const std::uint64_t past_group = FileMeta::past_group(past, contained.group);
   const auto first_left = journal_.remove_past(*database_, past_group, all);
   if (!first_left) return std::unexpected(first_left.error());
+  if (journal_given_up_) {
+    const std::string rest = "DELETE FROM journal WHERE id > " + std::to_string(contained.group);
+    if (auto removed = database_->run(rest.c_str(), doing); !removed)
+      return std::unexpected(std::move(removed.error()));
+  }
   auto report = make_current(stamp, sink, std::move(meta), contained);
   if (!report) return report;
+  journal_given_up_ = false;
   journal_.past_removed(*first_left);
   format_ = world_format::version;
   rows_known_ = true;

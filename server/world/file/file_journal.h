@@ -53,6 +53,8 @@ class FileJournal {
                                                        JournalGroup& group);
   void appended(const JournalGroup& group) noexcept;
 
+  /// Must be called after read() has failed, if the groups from there on are given up.
+  void give_up() noexcept { unread_ = false; }
   /// Must be called after committing a checkpoint that contains the inputs up to `sequence` and the
   /// groups up to `contained`. The groups up to `past` become past groups.
   void saved(const JournalEnd& contained, std::uint64_t past, std::uint64_t sequence) noexcept;

@@ -1,5 +1,6 @@
 // The level of a run, which is a past checkpoint whose rows are kept. docs/file-format.md describes
 // which rows belong to it.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,13 @@ constexpr const char* reading_level = "reading the level";
 
 std::expected<void, WorldError> WorldFile::load_level(const Read& read) {
   return read_past(meta_.of_level(), "the level", read);
+}
+
+void WorldFile::give_up_journal() noexcept {
+  journal_given_up_ = true;
+  unread_wal_ = false;
+  journal_.give_up();
+  alone_.group = std::min(alone_.group, journal_.end().group);
 }
 
 std::expected<void, WorldError> WorldFile::read_past(const FileMeta& meta, const std::string& what, const Read& read) {

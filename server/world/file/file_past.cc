@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "server/world/file/world_file.h"
+#include "server/world/rows/format.h"
 
 namespace muster {
 namespace {
@@ -124,6 +125,31 @@ std::expected<void, WorldError> WorldFile::past_journal(const FilePast& past, co
   FileJournal journal;
   if (auto read = journal.read(*database_, meta_.of_point(past.point), shown_, take, past.last_group); !read)
     return std::unexpected(std::move(read.error()));
+  return {};
+}
+
+std::expected<void, WorldError> WorldFile::check_past() {
+  auto all = past();
+  if (!all) return std::unexpected(std::move(all.error()));
+  if (all->size() < 2) return {};
+  auto statement = database_->prepare(
+      "SELECT section, key, column_, checkpoint, checksum, bytes FROM state WHERE checkpoint <= ?1", reading_past);
+  if (!statement) return std::unexpected(std::move(statement.error()));
+  statement->bind(1, meta_.checkpoint);
+  SqlStep step;
+  while ((step = statement->step()) == SqlStep::row) {
+    const StateKey key{static_cast<StateSection>(statement->integer(0)), statement->integer(1),
+                       static_cast<std::uint32_t>(statement->integer(2))};
+    const bool removed = statement->is_null(5);
+    const RowStamp stamp = RowStamp::of(key, statement->integer(3), removed);
+    if (row_checksum(stamp, removed ? std::span<const std::byte>() : statement->blob(5)) != statement->integer(4))
+      return std::unexpected(error(WorldErrorCode::damaged, "damaged: " + world_format::place(key) + " of checkpoint " +
+                                                                std::to_string(statement->integer(3)) +
+                                                                ": the checksum is wrong"));
+  }
+  if (step == SqlStep::error) return std::unexpected(database_->error(reading_past));
+  for (const FilePast& each : *all)
+    if (auto read = past_journal(each, {}); !read) return read;
   return {};
 }
 

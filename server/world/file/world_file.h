@@ -155,9 +155,15 @@ class WorldFile {
   /// as load() does. Changes nothing.
   [[nodiscard]] std::expected<void, WorldError> load_level(const Read& read);
 
+  /// Gives up the groups that journal() could not read: the next checkpoint removes them. Must be
+  /// called only if that checkpoint drops the level, which does not depend on them.
+  void give_up_journal() noexcept;
   /// Returns the checkpoints whose states load_past() can read, the oldest first and the current
   /// one last. Must be called after journal().
   [[nodiscard]] std::expected<std::vector<FilePast>, WorldError> past();
+  /// Verifies all rows of the current and past states, and the groups between the latter. Must be
+  /// called after journal().
+  [[nodiscard]] std::expected<void, WorldError> check_past();
   /// Makes the next checkpoint keep the current one as a past one.
   void keep_current() noexcept { is_fresh_ = true; }
   /// Passes the rows of a checkpoint that past() returned to `read`, and checks them as load()
@@ -364,6 +370,7 @@ class WorldFile {
   // True if the current checkpoint must be kept as a past one. If the states before it do not lead
   // to its state by the journal, it must.
   bool is_fresh_ = true;
+  bool journal_given_up_ = false;
   bool rows_known_ = false;   // true if rows_ and digest_ match the file
   std::string data_version_;  // changes if another program writes to the file
   std::optional<Begun> begun_;

@@ -97,6 +97,8 @@ std::vector<Kind> questions() {
           question<RunState>("GetRun", GetRun{}),
           question<RunEdits>("GetRunEdits", GetRunEdits{}),
           question<Fault>("Keep", Keep{.all = true}),
+          question<Fault>("GetPast", GetPast{.limit = 1}),
+          question<Fault>("Restore", Restore{.tick = 1}),
           question<ClockState>("SetClock", SetClock{.speed = 3, .paused = 2}),
           question<Watching>("Follow", follow)};
 }

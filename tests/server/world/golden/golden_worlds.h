@@ -5,8 +5,9 @@
 //   first.world     first.fbs
 //   second.world    second.fbs, with edits of its layouts in the journal
 //   waiting.world   first.fbs, with messages of its layouts that wait
+//   format3.world   now.fbs, a level with a history and past states, and a run with a history of its own
 //
-// They were written by write_golden_worlds as it was when they came, in file format 2, and packed by `xz -9e`. NAME.txt is what NAME.world is
+// They were written by write_golden_worlds as it was when they came, format3.world in file format 3 and the others in 2, and packed by `xz -9e`. NAME.txt is what NAME.world is
 // to a program that knows now.fbs. What is in the files is never written anew: where the writer changes, other worlds come beside them.
 #pragma once
 

@@ -143,12 +143,48 @@ TEST_CASE("a golden world's manager may be in parts by now: it gets what was one
                     "supports at most 3");
 }
 
+namespace {
+
+/// Lists the run, the level with its undone and redone edits, and a past state.
+void check_format3(const std::string& path) {
+  WorldOptions keeping = muster::test::saved_by_hand({.hz = 60, .code = "saga"});
+  keeping.past_bytes = 1 << 20;
+  World world(path, [](EntityRegistry& r) { return know(r, "now"); }, keeping);
+  std::string found = list(world).opened + list(world).state;
+  REQUIRE(world.run());
+  found += "level of tick " + std::to_string(world.run()->tick) + "\n";
+  for (const RunEdit& each : world.run_edits(0, 9)) found += std::to_string(each.user) + ": " + each.what + "\n";
+  REQUIRE(world.stop_playing());
+  found += "\n" + list(world).state;
+  const Sender ann{.session = 9, .user = 3};
+  const auto steps = [&] {
+    for (const HistoryStep& each : world.history().list(3, 0, 9)) found += (each.redo ? "redo " : "undo ") + each.what + "\n";
+  };
+  steps();
+  for (int i = 0; i < 3; ++i) (void)world.history().apply(HistoryAct::undo, ann, Conflicts::skip, false);
+  found += "\n" + list(world).state;
+  steps();
+  const auto restored = world.restore({.tick = 3});
+  REQUIRE(restored);
+  found += "\n" + list(world).state;
+  steps();
+  check_listed("format3", found);
+}
+
+}  // namespace
+
+TEST_CASE("a golden world with a run gives back the run, the level, its history, and a past state") {
+  const Copies copies;
+  check_format3(copies.of("format3.world"));
+}
+
 TEST_CASE("what the writer of the golden worlds writes today has the same lists") {
   const Folder folder(muster::test::memory_disk());
   write_golden_worlds(folder.path().string());
   // To make worlds of today's format: into a folder that is named here, and is not there.
   if (const char* kept = std::getenv("MUSTER_KEEP_GOLDEN"))
     std::filesystem::copy(folder.path(), kept, std::filesystem::copy_options::recursive);
+  check_format3(folder / "format3.world");
   for (const std::string name : {"format2", "journal", "first", "second", "waiting"}) {
     const World world = open(folder / (name + ".world"));
     const Listing found = list(world);

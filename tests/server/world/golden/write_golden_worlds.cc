@@ -237,6 +237,39 @@ void write_waiting(const std::string& path) {
   w.world.save();
 }
 
+/// A level with a history and past states, and a run with a history of its own.
+void write_format3(const std::string& path) {
+  WorldOptions keeping = options(Durability::each_flush);
+  keeping.past_bytes = 1 << 20;
+  Writing w(path, "now", keeping);
+  const Sender ann{.session = session, .user = 3};
+  const auto edit = [&](const std::string& health) {
+    BatchBuilder batch;
+    w.rows(batch, w.at("/orc"), Set{}, {{"Health", {{"value", health}}}});
+    REQUIRE(w.r.host().push_batch(batch.bytes(), ann).refused == 0);
+  };
+  w.create("", "orc", {{"Health", {{"value", "30"}, {"team", "red"}}}});
+  w.create("", "elf", {{"Quiet", {}}});
+  w.world.save();
+  w.ticks(2);
+  edit("20");
+  w.ticks(2);
+  w.world.save();
+  edit("10");
+  BatchBuilder end;
+  end.append(w.at("/elf"), Destroy{});
+  REQUIRE(w.r.host().push_batch(end.bytes(), ann).refused == 0);
+  edit("5");
+  (void)w.world.history().apply(HistoryAct::undo, ann, Conflicts::skip, false);
+  w.ticks(1);
+  REQUIRE(w.world.play());
+  edit("99");
+  w.ticks(3);
+  w.world.save();
+  edit("98");
+  w.ticks(1);
+}
+
 }  // namespace
 
 void write_golden_worlds(const std::string& folder) {
@@ -245,6 +278,7 @@ void write_golden_worlds(const std::string& folder) {
   write_first(folder + "/first.world");
   write_second(folder + "/second.world");
   write_waiting(folder + "/waiting.world");
+  write_format3(folder + "/format3.world");
 }
 
 Handlers know(EntityRegistry& registry, const std::string& schema) {

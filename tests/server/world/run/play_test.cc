@@ -8,6 +8,8 @@
 
 namespace muster::play_test {
 
+using test::run_sql;
+
 TEST_CASE("after any number of plays and stops, the level is what it was") {
   // In place, and from the file.
   const std::uint64_t level_bytes_max = GENERATE(256u << 20, 0u);

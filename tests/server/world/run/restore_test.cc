@@ -5,6 +5,8 @@
 #include "tests/server/world/run_sql.h"
 
 namespace muster::play_test {
+
+using test::run_sql;
 namespace {
 
 WorldOptions keeping(std::uint64_t past_bytes = 256u << 20, Durability durability = Durability::each_flush) {
