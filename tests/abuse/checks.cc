@@ -1,5 +1,6 @@
 #include "tests/abuse/checks.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
 
@@ -77,7 +78,8 @@ void check_shares_strictly(const OneUserReport& report) {
   check_shares(report);
   for (const auto& [what, time] : report.longest) {
     CAPTURE(what);
-    CHECK(time < std::chrono::seconds(1));
+    // A machine that does much else makes the owner wait without the user, too.
+    CHECK(time < std::max<std::chrono::nanoseconds>(std::chrono::seconds(1), 5 * report.longest_calm.at(what)));
   }
   REQUIRE(report.opened_before > 0);
   // The world itself grows if the user edits entities of others. Therefore the server is compared
@@ -106,7 +108,6 @@ void check_stopped_log(const StoppedLogReport& report) {
     CAPTURE(what);
     const Waits& stopped = report.stopped.at(what);
     REQUIRE(stopped.each.size() > 10);
-    CHECK(stopped.longest() < std::chrono::seconds(1));
     // Twice: the machine does other things too.
     CHECK(stopped.within(0.5) < 2 * before.within(0.5) + std::chrono::milliseconds(5));
     CHECK(stopped.within(0.99) < 2 * before.within(0.99) + std::chrono::milliseconds(50));

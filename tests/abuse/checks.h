@@ -20,8 +20,9 @@ void check_reopened(const Reopened& reopened);
 std::vector<OneUserReport> abused_by_one_user(std::chrono::nanoseconds time, bool opens_copies);
 /// The owner was answered, what the user left is gone, and most of its memory too.
 void check_shares(const OneUserReport& report);
-/// The owner was answered within a second. The server needs at most 10 % more memory than it needed
-/// before, apart from what the world itself has grown.
+/// The owner was answered within a second, or on a slow machine within five times as long as
+/// without the user. The server needs at most 10 % more memory than it needed before, apart from
+/// what the world itself has grown.
 void check_shares_strictly(const OneUserReport& report);
 
 /// With a log that is not read for this time.

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "server/file_program/backup.h"
 #include "tests/abuse/abuser.h"
@@ -31,6 +32,8 @@ std::string OneUserReport::text() const {
   const auto ms = [](nanoseconds time) { return static_cast<double>(time.count()) / 1e6; };
   out << "the owner asked " << asked << " times; longest answers:";
   for (const auto& [what, time] : longest) out << " " << what << " " << ms(time) << " ms";
+  out << "; without the user:";
+  for (const auto& [what, time] : longest_calm) out << " " << what << " " << ms(time) << " ms";
   out << "\nfaults of the user:";
   for (const auto& [reason, count] : faults) out << " " << reason << " " << count;
   out << "\nrequests " << requests << ", sessions at most " << sessions_max << "\nremoved " << removed.entities
@@ -96,7 +99,10 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
     while (must(owner.client().ask(session::GetInfo{})).sessions > 1 && Clock::now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     must(owner.client().ask(session::SetClock{.speed = 1, .paused = 0}));
+    WaitsByQuestion during = std::exchange(owner.waits(), {});
     for (int i = 0; i < 10; ++i) owner.ask_all();
+    for (const auto& [what, waits] : std::exchange(owner.waits(), std::move(during)))
+      report.longest_calm[what] = std::max(report.longest_calm[what], waits.longest());
     must(owner.client().ask(session::DropTexts{}));
     report.removed = must(owner.client().ask(session::RemoveOf{.user = mean.user}));
     return server.memory_bytes();

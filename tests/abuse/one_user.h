@@ -12,10 +12,11 @@
 namespace muster::abuse {
 
 struct OneUserReport {
-  std::map<std::string, std::chrono::nanoseconds> longest;  ///< of the owner's questions, by name
-  std::map<std::string, std::uint64_t> faults;              ///< of the user's requests, by reason
-  std::uint64_t asked = 0;                                  ///< questions of the owner
-  std::uint64_t requests = 0, sessions_max = 0;             ///< of the user
+  /// The longest waits of the owner, by question: while the user was there, and while it was not.
+  std::map<std::string, std::chrono::nanoseconds> longest, longest_calm;
+  std::map<std::string, std::uint64_t> faults;   ///< of the user's requests, by reason
+  std::uint64_t asked = 0;                       ///< questions of the owner
+  std::uint64_t requests = 0, sessions_max = 0;  ///< of the user
   /// By the owner's removal, and by another one after it.
   session::Removed removed, left;
   std::uint64_t memory_before = 0, memory_max = 0, memory_after = 0;  ///< bytes

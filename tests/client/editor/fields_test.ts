@@ -326,6 +326,7 @@ test('a field whose range is a scale has a slider: a drag is one step, Escape an
   assert.equal(await editor.row('orc 0').getAttribute('aria-selected'), 'true');
   await page.keyboard.press('ControlOrMeta+z');
   await until('a drag is one step', async () => (await values())[0] === 50);
+  await shows(50);
   await page.keyboard.press('ControlOrMeta+y');
   await shows(after);
 

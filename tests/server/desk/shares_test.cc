@@ -167,6 +167,20 @@ TEST_CASE("a user's share of texts, templates and timers is that of all sessions
   CHECK(shared.set_timer(*other, orc) == "");
 }
 
+TEST_CASE("the batches of one user's timers take a share of bytes", "[shares]") {
+  ServerLimits limits;
+  limits.user_timers_bytes_max = 200;
+  Shared shared(limits);
+  const Entity orc = shared.world.registry.create("orc", arena::Health{.value = 100}).or_stop();
+  const auto session = shared.of(ann), other = shared.of(bob);
+  int count = 0;
+  std::string refused;
+  while (count < 100 && (refused = shared.set_timer(*session, orc)).empty()) ++count;
+  CHECK(refused == "user_timers_bytes_max");
+  CHECK(count > 0);
+  CHECK(shared.set_timer(*other, orc) == "");
+}
+
 TEST_CASE("the watches of one user cover a share; an admin may open some when all others are used up", "[shares]") {
   ServerLimits limits;
   limits.watched_entities_max = 25;

@@ -84,6 +84,26 @@ TEST_CASE("who is kicked or revoked is told so at once, and sends nothing more t
   CHECK(admin.ask(session::Kick{.name = "editor"}).error().fault.reason == "not_found");
 }
 
+TEST_CASE("an admin who kicks themselves is answered, and then all of their sessions end", "[shares]") {
+  const test::Folder folder;
+  LiveWorld world({.users_file = folder / "users"});
+  const auto boss =
+      world.client().ask(session::CreateToken{.name = "boss", .role = static_cast<std::uint8_t>(session::Role::admin)});
+  REQUIRE(boss.has_value());
+  RawClient asking(world.address()), other(world.address());
+  asking.hello(boss->token);
+  other.hello(boss->token);
+  asking.send_message(session::Kick{.name = "boss"}, 3);
+  const auto answer = asking.receive();
+  REQUIRE(answer);
+  REQUIRE(answer->is<session::Kicked>());
+  CHECK(session::read<session::Kicked>(answer->batch()).sessions == 2);
+  for (RawClient* each : {&asking, &other}) {
+    CHECK(each->receive_fault().reason == "kicked");
+    CHECK(each->closed());
+  }
+}
+
 TEST_CASE("frames whose rest never comes take their user's share of memory, and end after a while", "[shares]") {
   const test::Folder folder;
   const auto tokens = tokens_by_role(folder / "users");
