@@ -13,6 +13,8 @@ export { connect_stream } from './node_stream.js';
 export interface ConnectOptions extends ClientOptions {
   /** "127.0.0.1:7717", "localhost:7717" or "unix:/path/of/socket". */
   address: string;
+  /** True if the session is resumed at the same address after its stream was lost. */
+  resumes?: boolean;
 }
 
 /**
@@ -20,7 +22,8 @@ export interface ConnectOptions extends ClientOptions {
  * `lost` if there is no answer.
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
-  return Client.open(await connect_stream(options.address, options.time_max_ms ?? 10_000), options);
+  const open = () => connect_stream(options.address, options.time_max_ms ?? 10_000);
+  return Client.open(await open(), options.resumes ? { reopen: open, ...options } : options);
 }
 
 /** The address file that muster-server writes next to a world's file while serving it. */

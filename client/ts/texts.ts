@@ -1,7 +1,7 @@
 // Sends texts to the world. Messages contain hashes, and the world must know a text first.
 import { encode_batch } from './batch.js';
 import { hash64 } from './bytes.js';
-import { answer_of } from './connection.js';
+import { answer_of } from './received.js';
 import type { Connection } from './connection.js';
 import { epoch_over } from './epoch.js';
 import { InternText } from './muster.js';
@@ -78,7 +78,10 @@ export class Texts {
         over();
         answer_of(answer, Ack);
         for (const text of texts) {
-          if (answer.epoch === this.connection.epoch) this.known.add(text);
+          if (answer.epoch === this.connection.epoch) {
+            this.known.add(text);
+            this.connection.registered.add(text);
+          }
           this.connection.remember_text(hash64(text), text);
         }
       },

@@ -31,6 +31,8 @@ struct ListenerOptions {
   /// World::id of the world to which the users belong, or empty.
   std::string world_id = {};
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
+  /// The file with the key for resuming sessions (server/access/resume_key.h), or empty.
+  std::string resume_file = {};
 };
 
 /// Must be created, stopped, and destroyed on the world thread. The desk must outlive the listener.

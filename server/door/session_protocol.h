@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/access/refusals.h"
+#include "server/access/resume_key.h"
 #include "server/access/users.h"
 #include "server/desk/desk.h"
 #include "server/door/users_changes.h"
@@ -33,6 +34,11 @@ struct Door {
   std::function<std::uint32_t(std::uint64_t user, const session::Fault& why)> evict = {};
   std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
   UsersChanges users_changes{users};
+  /// The file with the key for resuming sessions, or empty, and the world's id.
+  std::string resume_file = {}, world_id = {};
+  std::optional<ResumeKey> known_resume_key = {};  ///< see resume_key()
+  /// Returns the key for resuming sessions. The first call reads the file, or writes it.
+  const ResumeKey& resume_key();
 };
 
 /// Must be used by only one thread at a time.
@@ -96,6 +102,11 @@ class SessionProtocol {
   std::string shown_session() const;
   Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
   Outcome on_hello(const WireFrame& frame);
+  /// Resumes the session that the Hello names. If that is not possible, puts the reason into the
+  /// Welcome. Returns true if the session was resumed.
+  bool resumes(const session::Hello& hello, session::Welcome& welcome, std::uint64_t request);
+  /// Fills in what depends on the session, and queues the Welcome.
+  void greet(Session& session, session::Welcome& welcome, std::uint64_t request);
   Outcome on_session_frame(const WireFrame& frame);
   /// `type` is the type of the message, even if the message is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
