@@ -558,8 +558,8 @@ export class Client {
   /**
    * Calls `told` whenever a run has begun or ended, no matter who did it, and after the session was
    * resumed at a server that was started again. `epoch` and `playing` then have their new values.
-   * Ids from next_id that were not used are no longer valid. If a run has begun or ended, edits that
-   * were made before fail with `refused` and fault.reason `epoch_over`.
+   * Ids from next_id that were not used are no longer valid. If a run has begun or ended, edits
+   * that were made before fail with `refused` and fault.reason `epoch_over`.
    */
   on_epoch(told: (began: NewEpoch) => void): void {
     this.connection.on_epoch(told);

@@ -86,8 +86,8 @@ export class Connection {
   readonly registered = new Set<string>();
   /** The newest Welcome. */
   welcome: Welcome | null = null;
-  /** Counts how often the session was resumed. */
-  times_resumed = 0;
+  /** Counts how often a run began or ended. A restart of the server does not count. */
+  switches = 0;
   private last_request = 0n;
   private error: ClientError | null = null;
   private tell_closed: (error: ClientError) => void = () => {};
@@ -198,14 +198,16 @@ export class Connection {
   }
   private go_on(before: Welcome): void {
     this.line = 'up';
-    ++this.times_resumed;
-    if (this.credit_through !== 0) this.give_credit();
+      if (this.credit_through !== 0) this.give_credit();
     const { welcome } = this;
     const is_other_epoch = this.epoch !== before.epoch;
     if (is_other_epoch) {
       // The server may have been started again, and the edits that follow refer to these texts.
       for (const text of this.registered) this.put(this.control(InternText as TypeKey<InternText>, { text }), 0n);
-      if (welcome!.lineage !== before.lineage) this.registered.clear();
+      if (welcome!.lineage !== before.lineage) {
+        ++this.switches;
+        this.registered.clear();
+      }
     }
     const requests = read_all(this, this.requests.unanswered);
     if (this.requests.watches.size > 0 || requests.some(([, batch]) => watch_of(batch) !== 0n)) this.continue_watches(requests);
@@ -300,6 +302,7 @@ export class Connection {
     this.playing = began.playing;
     if (this.welcome) this.welcome.lineage = began.lineage;
     this.saw(began.sequence);
+    ++this.switches;
     if (this.line === 'greeting') return; // go_on() enters it after the edits of the earlier epoch
     this.registered.clear();
     this.put(this.control(EnterEpoch, { epoch: began.epoch }), 0n);

@@ -125,7 +125,9 @@ test('a session goes on with a server that was killed and started again, and its
     assert.notEqual(client.epoch, epoch);
     assert.equal(epochs.length, i + 1);
     await until('the replica has the name', () => replica.get(entity)?.name === `again ${i}`);
-    await client.create(nil, `new ${i}`);
+    // An edit that is not durable may be lost with the server.
+    const made = await client.create(nil, `new ${i}`);
+    await client.wait_durable(await client.rename(made, `made ${i}`));
   }
   const sessions = await client.ask(session.ListSessions);
   assert.ok(sessions.sessions.includes(number));
