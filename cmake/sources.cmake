@@ -170,6 +170,7 @@ set(muster_world_sources
   server/world/file/type_rows.cc
   server/world/file/world_error.cc
   server/world/file/world_file.cc
+  server/world/journal/applied_requests.cc
   server/world/journal/code_identity.cc
   server/world/journal/cut_off_page.cc
   server/world/journal/journal_recorder.cc
@@ -206,9 +207,11 @@ set(muster_server_sources
   server/access/access_rules.cc
   server/access/refusals.cc
   server/access/suggestion.cc
+  server/access/resume_key.cc
   server/access/users.cc
   server/desk/asked_figures.cc
   server/desk/desk.cc
+  server/desk/desk_away.cc
   server/desk/desk_figures.cc
   server/door/address_file.cc
   server/door/disk_thread.cc
@@ -231,6 +234,7 @@ set(muster_server_sources
   server/edits/place_rights.cc
   server/edits/refusal_text.cc
   server/edits/removal.cc
+  server/edits/repeated_edits.cc
   server/edits/slow_edits.cc
   server/edits/step_changes.cc
   server/edits/text_sweep.cc
@@ -281,6 +285,7 @@ set(muster_server_sources
   server/watches/watch.cc
   server/watches/watch_asked.cc
   server/watches/watch_events.cc
+  server/watches/watch_resuming.cc
   server/watches/watch_sending.cc
   server/watches/watch_turns.cc
   server/watches/watches.cc
@@ -438,6 +443,7 @@ set(muster_schemas
   schema/costs.fbs
   schema/handlers.fbs
   schema/muster.fbs
+  schema/resume.fbs
   schema/run.fbs
   schema/saving.fbs
   schema/scene.fbs

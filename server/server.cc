@@ -98,6 +98,7 @@ struct Server::Impl final : WorldSide {
     ListenerOptions door = listening(options);
     door.world_id = world.id();
     door.displaced = [this] { return world.displaced(); };
+    door.resume_file = real_path(world.path()) + "-resume";
     door.page = page_of(options, true);
     has_editor = !door.page.empty();
     const std::string world_path = absolute(world.path());
@@ -267,6 +268,8 @@ struct Server::Impl final : WorldSide {
   std::uint64_t journal_bytes() const override { return world.journal_bytes(); }
   std::string size_warning() const override { return world.size_warning(); }
   std::uint64_t epoch() const override { return world.epoch(); }
+  std::uint64_t lineage() const override { return world.lineage(); }
+  AppliedRequests* applied_requests() override { return &world.applied_requests(); }
   std::optional<Run> run() const override { return world.run(); }
   void set_run(bool on, RunDone then) override {
     world.at_next_flush([this, on, then = std::move(then)] {

@@ -63,6 +63,8 @@ Result<void> Client::Impl::put(std::span<const std::byte> batch, std::uint64_t r
 }
 
 Result<void> Client::Impl::put_named(std::span<const std::byte> batch, std::uint64_t request) {
+  if (is_resuming())
+    if (auto up = pump(deadline(), [&] { return line == Line::up; }); !up) return up;
   if (ended) return std::unexpected(*ended);
   const TypeId sent_type = batch.size() >= sizeof(BatchHeader) ? BatchView(batch).type() : TypeId{};
   // Refuse a message that clients may not send, because the server would end the session.
@@ -78,7 +80,10 @@ Result<void> Client::Impl::put_named(std::span<const std::byte> batch, std::uint
     credit_through = std::max({credit_through, credit.through, std::uint64_t{1}});
   }
   append_frame(out, batch, request);
-  if (auto sent = send_now(); !sent) return sent;
+  if (auto sent = send_now(); !sent) {
+    if (is_resuming()) return {};
+    return sent;
+  }
   return pump(deadline(), [&] { return out.size() - out_sent < out_bytes_max; });
 }
 
@@ -88,7 +93,7 @@ Result<void> Client::Impl::send_now() {
     if (!sent) {
       // Before closing the connection, the server may have sent a frame that gives the reason.
       receive_rest();
-      return fail(sent.error());
+      return lose(sent.error());
     }
     if (*sent == 0) return {};
     out_sent += *sent;
@@ -112,7 +117,14 @@ void Client::Impl::receive_rest() {
 Result<void> Client::Impl::pump(Deadline until, const std::function<bool()>& done) {
   while (!done()) {
     if (ended) return std::unexpected(*ended);
-    if (auto sent = beat(); !sent) return sent;
+    if (is_resuming()) {
+      if (auto up = reconnect(until); !up) return up;
+      continue;
+    }
+    if (auto sent = beat(); !sent) {
+      if (is_resuming()) continue;
+      return sent;
+    }
     const ByteStream::Ready ready = stream.wait(std::min(until, next_beat()), out_sent < out.size());
     if (ready == ByteStream::Ready::neither) {
       if (Clock::now() < until) continue;
@@ -120,14 +132,17 @@ Result<void> Client::Impl::pump(Deadline until, const std::function<bool()>& don
                    "the server did not answer within " + std::to_string(options.time_max.count() / 1'000'000) + " ms");
     }
     if (ready == ByteStream::Ready::writable) {
-      if (auto sent = send_now(); !sent) return sent;
+      if (auto sent = send_now(); !sent && !is_resuming()) return sent;
       continue;
     }
     const auto got = stream.receive_some(decoder.room());
-    if (!got) return fail(got.error());
+    if (!got) {
+      if (auto lost = lose(got.error()); !is_resuming()) return lost;
+      continue;
+    }
     decoder.received(*got);
     received_bytes += *got;
-    if (auto taken = take_frames(); !taken) return taken;
+    if (auto taken = take_frames(); !taken && !is_resuming()) return taken;
   }
   return {};
 }
@@ -167,7 +182,7 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     case TypeTraits<session::Welcome>::id:
       // connect() resumes later, and a NewEpoch may arrive in the same bytes.
       welcome = session::read<session::Welcome>(*batch);
-      first_epoch = welcome.epoch;
+      if (line == Line::up) first_epoch = welcome.epoch;
       last_sequence = welcome.sequence;
       break;
     case TypeTraits<session::NewEpoch>::id: {
@@ -175,9 +190,12 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
       earlier_epochs.push_back(welcome.epoch);
       welcome.epoch = epoch.epoch;
       welcome.playing = epoch.playing;
+      welcome.lineage = epoch.lineage;
       last_sequence = std::max(last_sequence, epoch.sequence);
       grant = {};
       told.clear();  // the level may lack texts that came in a run
+      // Go_on() enters the epoch after the edits of the earlier one
+      if (line != Line::up) return {};
       BatchBuilder builder;
       builder.append_world(session::EnterEpoch{.epoch = epoch.epoch});
       append_frame(out, builder.bytes(), 0);
@@ -201,9 +219,19 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     }
     case TypeTraits<session::Fault>::id: {
       const auto fault = session::read<session::Fault>(*batch);
-      if (fault.closes) return fail(error_of(fault));
-      break;
+      if (!fault.closes) break;
+      using Code = session::FaultCode;
+      const bool may_resume = fault.code == Code::silent || fault.code == Code::slow_reader ||
+                              fault.code == Code::stalled || fault.code == Code::stopping ||
+                              (line == Line::greeting && fault.code == Code::limit_exceeded);
+      return may_resume ? lose(error_of(fault)) : fail(error_of(fault));
     }
+    case TypeTraits<session::WatchesResumed>::id:
+      if (request == resume_request) {
+        take(session::read<session::WatchesResumed>(*batch));
+        return {};
+      }
+      break;
     default: break;
   }
   Received received;
@@ -212,8 +240,19 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
   received.bytes.assign(frame.batch.begin(), frame.batch.end());
   received.epoch = welcome.epoch;
   last_sequence = std::max(last_sequence, frame.envelope.sequence);
+  if (received.is_last()) unanswered.erase(request);
   if (const auto watch = watches.find(request); watch != watches.end()) {
     Watch& queue = watch->second;
+    if (received.is_last()) {
+      if (received.is<session::Watching>())
+        queue.sequence = session::read<session::Watching>(*batch).sequence;
+      else if (received.is<session::Resuming>())
+        queue.sequence = session::read<session::Resuming>(*batch).sequence;
+      else if ((received.header.flags & frame_envelope) != 0)
+        queue.sequence = received.envelope.sequence;
+    } else if (received.is<session::Resuming>() && session::read<session::Resuming>(*batch).anew != 0) {
+      queue.sequence = 0;  // the earlier state is no longer known
+    }
     if (queue.failed) return {};
     if (const std::string* const fault = layouts.fault(received.batch())) {
       queue.failed = {ClientError::Kind::mistaken, *fault, {}};
@@ -235,6 +274,11 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     return {};
   }
   if (request == 0) return {};  // no call waits for a frame with request id 0
+  if (request == resume_request && received.is<session::Fault>()) {
+    for (auto& [id, queue] : watches)
+      if (!queue.failed) queue.failed = error_of(session::read<session::Fault>(*batch));
+    return {};
+  }
   if (given_up.erase(request) > 0 && batch->type() == TypeTraits<session::Watching>::id) {
     BatchBuilder builder;
     builder.append_world(session::Unwatch{.watch = request});
@@ -252,7 +296,9 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
 Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::Client(Client&&) noexcept = default;
 Client& Client::operator=(Client&&) noexcept = default;
-Client::~Client() = default;
+Client::~Client() {
+  if (impl_) impl_->say_goodbye();
+}
 
 Result<std::vector<Received>> Client::greet(session::Hello hello) {
   if (impl_->stream.is_trusted()) {
@@ -277,13 +323,6 @@ Result<std::vector<Received>> Client::greet(session::Hello hello) {
   return ask_all(proof);
 }
 
-/// Splits "HOST:7717/town" into the address and the world. A Unix socket has no world.
-static std::pair<std::string, std::string> split_world(const std::string& address) {
-  const std::size_t slash = address.starts_with("unix:") ? std::string::npos : address.find('/');
-  if (slash == std::string::npos) return {address, {}};
-  return {address.substr(0, slash), address.substr(slash + 1)};
-}
-
 Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) {
   const Deadline until = Clock::now() + options.time_max;
   const auto [address, world] = split_world(options.address);
@@ -301,6 +340,7 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   hello.secret = impl.options.before.secret;
   hello.last_sequence = impl.options.before.sequence;
   hello.world = world;
+  hello.resumable = impl.options.resumes;
   const auto frames = client.greet(std::move(hello));
   if (!frames) return std::unexpected(frames.error());
   if (auto welcome = answer_in<session::Welcome>(frames->front()); !welcome) return std::unexpected(welcome.error());
@@ -309,17 +349,12 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   impl.batch_bytes_max = std::max(impl.welcome.frame_bytes_max, 64u << 20);
   impl.decoder.set_frame_bytes_max(impl.batch_bytes_max + frame_overhead_max);
 
-  const auto schemas = client.ask<session::GetSchema>();
-  if (!schemas) return std::unexpected(schemas.error());
-  for (const session::Schema& schema : *schemas) {
-    if (auto added = impl.types.add_schema(std::as_bytes(std::span(schema.bytes))); !added)
-      return error(ClientError::Kind::lost, "the world's schema does not match this program: " + added.error().text());
-  }
-  impl.layouts.compare(impl.types);
+  if (auto learned = impl.ask_schemas(until); !learned) return std::unexpected(learned.error());
   return client;
 }
 
 const session::Welcome& Client::welcome() const noexcept { return impl_->welcome; }
+std::uint64_t Client::times_resumed() const noexcept { return impl_->times_resumed; }
 const TypeTable& Client::types() const noexcept { return impl_->types; }
 SoFar Client::so_far() const noexcept { return {impl_->welcome.epoch, impl_->welcome.secret, impl_->last_sequence}; }
 bool Client::is_started_anew() const noexcept {
@@ -354,7 +389,7 @@ Result<void> Client::check_types(std::span<const TypeId> types) const {
 Result<std::uint64_t> Client::send(std::span<const std::byte> batch) {
   const std::uint64_t request = ++impl_->last_request;
   impl_->answers[request];
-  if (auto sent = impl_->put(batch, request); !sent) {
+  if (auto sent = impl_->put_request(batch, request); !sent) {
     impl_->answers.erase(request);
     return std::unexpected(sent.error());
   }
@@ -379,7 +414,9 @@ Result<std::vector<Received>> Client::wait_any(std::uint64_t request) {
     return std::unexpected(pumped.error());
   }
   std::vector<Received> frames = std::move(answer->second.frames);
+  const std::optional<ClientError> failed = std::move(answer->second.failed);
   impl_->answers.erase(answer);
+  if (failed) return std::unexpected(*failed);
   if (frames.front().is<session::Fault>())
     return std::unexpected(error_of(session::read<session::Fault>(frames.front().batch())));
   return frames;
@@ -394,7 +431,7 @@ Result<Acknowledged> Client::push_batch(std::span<const std::byte> batch) {
 Result<Acknowledged> Client::push_named(std::span<const std::byte> batch) {
   const std::uint64_t request = ++impl_->last_request;
   impl_->answers[request];
-  if (auto sent = impl_->put_named(batch, request); !sent) {
+  if (auto sent = impl_->put_request(batch, request, true); !sent) {
     impl_->answers.erase(request);
     return std::unexpected(sent.error());
   }

@@ -57,6 +57,9 @@ struct ClientOptions {
   std::string fingerprint = {};
   /// File with the certificates of trusted issuers, in PEM format, instead of the system's.
   std::string ca_file = {};
+  /// If true, and if the connection is lost, the next call connects again and resumes the session.
+  /// See Client.
+  bool resumes = false;
 };
 
 /// A received frame that owns its memory. Its batch has been verified.
@@ -132,6 +135,20 @@ struct ShownEntity {
 /// stored for next(). Every call sends the heartbeats that keep the session alive. A program that
 /// makes no other call for longer than welcome().silence_ns_max must call next(0, 0s) from time to
 /// time.
+///
+/// With ClientOptions::resumes, a lost connection does not end the session, for as long as
+/// welcome().resume_ns_max allows. The next call connects again, within its own time limit:
+///   - Edits without an answer are sent again. The world applies each of them once. Messages that
+///     were sent without a request id are not sent again.
+///   - Questions that only read are sent again. Others fail with `late`, because they may have been
+///     carried out.
+///   - Each watch goes on with session::Resuming. If its `anew` is 0, the changes since the last
+///     complete state follow. If its `anew` is 1, the whole state follows, and a program that keeps
+///     a copy of the state must discard it.
+///   - If the server was started again, or if a run began or ended, epoch() changes. Ids from
+///     next_id() are then not valid anymore, and edits that create entities with such ids are
+///     refused.
+/// If the session cannot be resumed, all calls fail with `lost`, and the text gives the reason.
 class Client {
  public:
   /// Connects, begins a session, and receives the world's types. Compares them with `compiled`, the
@@ -143,7 +160,10 @@ class Client {
   Client& operator=(Client&&) noexcept;
   ~Client();
 
+  /// Returns the newest Welcome: that of the current connection.
   const session::Welcome& welcome() const noexcept;
+  /// Returns how often the session was resumed.
+  std::uint64_t times_resumed() const noexcept;
   /// Returns the epoch. It changes when a run begins or ends (session::NewEpoch, which this client
   /// answers by itself); ids from next_id() that have not been used by then are not valid anymore.
   /// A new connection to a server that was started again has another epoch, and then sequences

@@ -15,10 +15,18 @@
 
 namespace muster {
 
+/// Splits "HOST:7717/town" into the address and the world. A Unix socket has no world.
+inline std::pair<std::string, std::string> split_world(const std::string& address) {
+  const std::size_t slash = address.starts_with("unix:") ? std::string::npos : address.find('/');
+  if (slash == std::string::npos) return {address, {}};
+  return {address.substr(0, slash), address.substr(slash + 1)};
+}
+
 struct Client::Impl {
   struct Answer {
     std::vector<Received> frames;
     bool done = false;
+    std::optional<ClientError> failed;  // the error, if no answer will come; `done` is then true
   };
   struct Watch {
     std::deque<Received> frames;
@@ -26,7 +34,12 @@ struct Client::Impl {
     std::uint64_t stream_bytes = 0;     // total size of the frames in the stream
     std::optional<ClientError> failed;  // the error, if the watch has failed; returned after all
                                         // `frames`, while later frames are dropped
+    session::Follow follows;            // what the watch covers, after all changes
+    std::uint64_t sequence = 0;         // of the last complete state that was received
   };
+  /// The state of the connection. `greeting` means that it is connected, but the session has not
+  /// been resumed yet.
+  enum class Line : std::uint8_t { up, down, greeting };
 
   Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled);
 
@@ -45,6 +58,22 @@ struct Client::Impl {
   Result<void> take_frames();
   Result<void> take_frame(const WireFrame& frame);
   Result<void> fail(ClientError why);
+  /// Must be called when the connection has been lost. Returns the error. Ends the session, unless
+  /// it can be resumed.
+  Result<void> lose(ClientError why);
+  /// Sends a request that has an answer, and keeps it for the case that the connection is lost.
+  Result<void> put_request(std::span<const std::byte> batch, std::uint64_t request, bool named = false);
+  /// Connects again and resumes the session. Fails with `late` if the deadline passes first.
+  Result<void> reconnect(Deadline until);
+  /// Connects once, and resumes the session.
+  Result<void> resume(Deadline until);
+  /// Sends what must be sent after the session was resumed.
+  Result<void> go_on(const session::Welcome& before);
+  session::ResumeWatches resume_watches();
+  void take(const session::WatchesResumed& resumed);
+  Result<void> ask_schemas(Deadline until);
+  void say_goodbye();
+  bool is_resuming() const noexcept { return line == Line::down && !reconnecting; }
   /// Returns true if the credit has been used up. In that case, the server holds back watch frames,
   /// and also its replies to requests about watches.
   bool is_out_of_credit() const noexcept { return credit_through != 0 && received_bytes >= credit_through; }
@@ -62,12 +91,22 @@ struct Client::Impl {
   Deadline last_sent;
   std::optional<ClientError> ended;
 
+  Line line = Line::up;
+  bool reconnecting = false;
+  ClientError lost_because;  // while `line` is not `up`
+  Deadline lost_at, next_try;
+  std::chrono::nanoseconds try_again_in{};
+  std::uint64_t times_resumed = 0;
+  std::uint64_t resume_request = 0;                            // that of the newest ResumeWatches
+  std::map<std::uint64_t, std::vector<std::byte>> unanswered;  // of a session that can be resumed
+
   TypeTable types;
   Layouts layouts;
   session::Welcome welcome;
   std::uint64_t received_bytes = 0;  // total bytes received from the stream
   std::uint64_t credit_through = 0;  // position up to which watches may send; 0 if no credit has
                                      // been given
+  std::uint64_t credit_bytes = 0;    // size of the newest credit
   std::uint64_t last_sequence = 0;   // the newest sequence received
   std::uint64_t last_request = 0;
   std::unordered_map<std::uint64_t, Answer> answers;

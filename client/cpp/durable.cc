@@ -18,11 +18,17 @@ Result<session::Durable> Client::wait_durable(std::uint64_t sequence) {
   // Ask for the current state, because the most recent Durable may have been sent before a Save
   // that has just been answered.
   if (auto asked = ask<session::FollowDurable>(); !asked) return asked;
+  const std::uint64_t asked_in = epoch();
+  const auto is_other_start = [&] {
+    return epoch() != asked_in && std::ranges::find(impl_->earlier_epochs, asked_in) == impl_->earlier_epochs.end();
+  };
   const auto comes_no_more = [&] {
+    if (is_other_start()) return true;
     const session::Durable& now = *impl_->durable;
     return !now.error.empty() || (now.durability == session::Durability::checkpoint && now.autosave_ns == 0);
   };
   auto pumped = impl_->pump(impl_->deadline(), [&] { return is_durable() || comes_no_more(); });
+  if (is_other_start()) return mistaken("the server was started again: what was not durable before is lost");
   if (is_durable()) return *impl_->durable;
   if (!pumped) return std::unexpected(pumped.error());
   const std::string& error = impl_->durable->error;

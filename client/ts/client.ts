@@ -4,12 +4,12 @@ import { timed_batch } from './batch.js';
 import type { BatchPlan, Row } from './batch.js';
 import { hash64, view_of } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
-import { answer_of, Connection } from './connection.js';
-import type { Received } from './connection.js';
+import { Connection } from './connection.js';
+import { answer_of } from './received.js';
+import type { Received } from './received.js';
 import { ask_durable, wait_durable } from './durable.js';
 import { epoch_over } from './epoch.js';
 import type { Acknowledged, SoFar } from './epoch.js';
-import { greet } from './greeting.js';
 import { handler_rows } from './handlers.js';
 import type { HandlerRow } from './handlers.js';
 import { Ids } from './ids.js';
@@ -54,6 +54,7 @@ import { held_values } from './shown.js';
 import type { ShownEntity } from './shown.js';
 import { encode_part, encode_steps } from './step.js';
 import type { FieldEdit, StepOptions, StepPart } from './step.js';
+import type { Reopen } from './resuming.js';
 import type { ByteStream } from './stream.js';
 import { Texts } from './texts.js';
 import { place_of } from './type_table.js';
@@ -80,6 +81,11 @@ export interface ClientOptions {
   before?: SoFar;
   /** Name of the world, if the server is a muster-host. */
   world?: string;
+  /**
+   * Opens another stream after the first one was lost. The session then goes on, for as long as the
+   * server allows; see Client.
+   */
+  reopen?: Reopen;
 }
 
 /** The target of a message: one entity, several (one message for all of them), or the world. */
@@ -94,6 +100,10 @@ export type RowsOf<Ts extends unknown[]> = { [K in keyof Ts]: RowOf<Ts[K]> };
  * Every call fails with a ClientError: `lost` after the connection has ended, `refused` with the
  * server's sentence. Calls may run concurrently. Creates keep their relative order, and so do other
  * edits; if a call depends on another one, await that one first. Heartbeats keep the session alive.
+ *
+ * With `reopen`, the session survives the loss of the stream. Edits without an answer are sent
+ * again and applied once. Questions that only read are sent again, and others fail with `late`.
+ * Watches go on with Resuming. After a restart of the server, on_epoch tells of the new epoch.
  */
 export class Client {
   private readonly texts: Texts;
@@ -116,9 +126,9 @@ export class Client {
    * session, for example because the token is wrong, fails with `lost` and closes the stream.
    */
   static async open(stream: ByteStream, options: ClientOptions = {}): Promise<Client> {
-    const connection = new Connection(stream, options.time_max_ms ?? 10_000);
+    const connection = new Connection(stream, options.time_max_ms ?? 10_000, options.reopen ?? null);
     try {
-      const welcome = await greet(connection, stream.proofs, options.token ?? '', {
+      const welcome = await connection.greet(options.token ?? '', {
         protocol: protocol_newest,
         protocol_oldest,
         name: options.name ?? '',
@@ -139,6 +149,10 @@ export class Client {
   /** All types of the world and of sessions. Grows when the world learns types. */
   get types(): TypeTable {
     return this.connection.types;
+  }
+  /** Calls `told` whenever the session was resumed on another stream. */
+  on_resumed(told: () => void): void {
+    this.connection.on_resumed(told);
   }
   /** The reason why the session ended, once it has ended. Never rejects. */
   get closed(): Promise<ClientError> {
@@ -237,7 +251,7 @@ export class Client {
   }
   /** Like push_batch, but without an answer. Resolves when there is room to send more. */
   async post_batch(batch: Uint8Array): Promise<void> {
-    this.connection.put(batch, 0n);
+    this.connection.post(batch);
     while (this.connection.unsent_bytes > unsent_bytes_max) {
       if (this.ended) throw this.ended;
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -296,6 +310,7 @@ export class Client {
    */
   follow_history(limit: number, told: (history: History) => void): Promise<History> {
     this.connection.on_history(told);
+    this.connection.on_resumed(() => this.connection.ask_as_told(this.connection.control(GetHistory, { limit, follow: 1 })));
     return this.ask(GetHistory, { limit, follow: 1 });
   }
 
@@ -507,6 +522,7 @@ export class Client {
    */
   follow_clock(told: (state: ClockState) => void): Promise<ClockState> {
     this.connection.on_clock(told);
+    this.connection.on_resumed(() => this.connection.ask_as_told(this.connection.control(GetClock, { follow: 1 })));
     return this.ask(GetClock, { follow: 1 });
   }
   /**
@@ -541,9 +557,10 @@ export class Client {
     return this.ask(StopPlaying);
   }
   /**
-   * Calls `told` whenever a run has begun or ended, no matter who did it. `epoch` and `playing`
-   * then have their new values. Ids from next_id that were not used are no longer valid. Edits that
-   * were made before fail with `refused` and fault.reason `epoch_over`; they are not sent again.
+   * Calls `told` whenever a run has begun or ended, no matter who did it, and after the session was
+   * resumed at a server that was started again. `epoch` and `playing` then have their new values.
+   * Ids from next_id that were not used are no longer valid. If a run has begun or ended, edits
+   * that were made before fail with `refused` and fault.reason `epoch_over`.
    */
   on_epoch(told: (began: NewEpoch) => void): void {
     this.connection.on_epoch(told);

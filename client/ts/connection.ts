@@ -1,10 +1,15 @@
 // The frames of one session: unanswered questions, watches, heartbeats, and unrequested texts and
 // types. client.ts defines the questions.
 import { Batch, encode_batch } from './batch.js';
-import { BadBytes, from_base64, hash64 } from './bytes.js';
+import { from_base64, hash64 } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
-import type { Envelope, Frame } from './frame.js';
+import type { Frame } from './frame.js';
+import { greet } from './greeting.js';
+import { error_of, guarded, sent_badly } from './received.js';
+import type { Received } from './received.js';
+import { Requests } from './requests.js';
+import type { Listener } from './requests.js';
 import {
   Ack,
   ClockState,
@@ -12,14 +17,31 @@ import {
   Durable,
   EnterEpoch,
   Fault,
+  FaultCode,
+  GetSchema,
+  Goodbye,
   Heartbeat,
+  Hello,
   History,
   NewEpoch,
+  ResumeWatches,
   Schema,
   schema as session_schema,
+  WatchesResumed,
   Welcome,
 } from './session.js';
 import { InternText } from './muster.js';
+import {
+  answer_to_change,
+  first_pause_ms,
+  may_be_sent_again,
+  not_carried_out,
+  pause_max_ms,
+  read_all,
+  resume_watches,
+  watch_of,
+} from './resuming.js';
+import type { Reopen } from './resuming.js';
 import type { ByteStream } from './stream.js';
 import { TypeTable } from './type_table.js';
 import { nil } from './types.js';
@@ -32,73 +54,42 @@ const frame_bytes_max_before_welcome = 1 << 20;
  */
 const credit_bytes = 512 << 10;
 
-/** A received frame. */
-export interface Received {
-  batch: Batch;
-  envelope: Envelope | null;
-  /**
-   * True for the last frame of an answer. The state of a watch is then the world's at
-   * envelope.sequence.
-   */
-  is_last: boolean;
-  /**
-   * True for an event of a watch: an input, a message from a handler, or a Gap. False for part of
-   * the state.
-   */
-  is_event: boolean;
-  /** True for an event from a handler or a timer rather than an input. */
-  is_pushed: boolean;
-  /** The epoch of the session when the frame arrived. */
-  epoch: bigint;
-}
-
-/** Returns the first message of the batch. Throws ClientError (lost) if its type differs. */
-export function answer_of<T>(received: Received, key: TypeKey<T>): T {
-  if (received.batch.type.id !== key.id)
-    throw new ClientError('lost', `the server answered with ${received.batch.type.name}, not with ${key.name}`);
-  try {
-    return received.batch.message(0) as T;
-  } catch (error) {
-    throw sent_badly(error);
-  }
-}
-
-function sent_badly(error: unknown): ClientError {
-  if (error instanceof BadBytes) return new ClientError('lost', 'the server sent a bad batch: ' + error.message);
-  return error instanceof ClientError ? error : new ClientError('lost', String(error));
-}
-
-export function error_of(fault: Fault, request = 0n): ClientError {
-  return new ClientError(fault.closes ? 'lost' : 'refused', fault.text, fault, request);
-}
-
-interface Waiting {
-  frames: Received[];
-  timer: ReturnType<typeof setTimeout>;
-  resolve(frames: Received[]): void;
-  reject(error: ClientError): void;
-}
-
-/** Receives a watch's frames, and its end by a Fault or a lost connection. */
-export interface Listener {
-  frame(received: Received): void;
-  ended(error: ClientError): void;
-}
+/** Faults after which the session can be resumed. */
+const resumable_faults = new Set<number>([FaultCode.silent, FaultCode.slow_reader, FaultCode.stalled, FaultCode.stopping]);
+/** Limit on the bytes of messages without a request id that wait while there is no stream. */
+const held_bytes_max = 1 << 20;
 
 export class Connection {
   readonly types = new TypeTable();
   /** Resolves with the reason when the session has ended. Never rejects. */
   readonly closed: Promise<ClientError>;
-  private readonly decoder = new FrameDecoder(frame_bytes_max_before_welcome);
+  private decoder = new FrameDecoder(frame_bytes_max_before_welcome);
   private readonly texts = new Map<bigint, string>();
-  private readonly waiting = new Map<bigint, Waiting>();
-  private readonly listeners = new Map<bigint, Listener>();
+  readonly requests = new Requests();
   private readonly clock_listeners: ((state: ClockState) => void)[] = [];
   private readonly durable_listeners = new Set<(state: Durable) => void>();
   private readonly history_listeners: ((history: History) => void)[] = [];
   private readonly types_listeners: (() => void)[] = [];
   private readonly epoch_listeners: ((began: NewEpoch) => void)[] = [];
   private readonly earlier_epochs = new Set<bigint>();
+  private stream!: ByteStream;
+  /** `greeting`: connected, but the session has not been resumed yet. */
+  private line: 'up' | 'down' | 'greeting' = 'up';
+  private readonly resumed_listeners: (() => void)[] = [];
+  private held: Uint8Array[] = [];
+  private held_bytes = 0;
+  private hello: Init<Hello> = {};
+  private token = '';
+  private lost_at = 0;
+  private lost_why: ClientError | null = null;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private pause_ms = first_pause_ms;
+  /** Texts that this session has registered. */
+  readonly registered = new Set<string>();
+  /** The newest Welcome. */
+  welcome: Welcome | null = null;
+  /** Counts how often a run began or ended. A restart of the server does not count. */
+  switches = 0;
   private last_request = 0n;
   private error: ClientError | null = null;
   private tell_closed: (error: ClientError) => void = () => {};
@@ -116,22 +107,171 @@ export class Connection {
   sequence = 0n;
 
   constructor(
-    private readonly stream: ByteStream,
+    stream: ByteStream,
     readonly time_max_ms: number,
+    private readonly reopen: Reopen | null = null,
   ) {
     this.closed = new Promise((resolve) => (this.tell_closed = resolve));
     this.types.add_schema(from_base64(session_schema));
+    this.attach(stream);
+  }
+
+  private attach(stream: ByteStream): void {
+    this.stream = stream;
+    this.decoder = new FrameDecoder(this.decoder.frame_bytes_max);
+    this.received_bytes = 0;
     stream.start({
-      received: (bytes) => this.receive(bytes),
+      received: (bytes) => {
+        if (stream === this.stream) this.receive(bytes);
+      },
       ended: (why) => {
+        if (stream !== this.stream) return;
         try {
           this.decoder.finish();
-          this.fail(new ClientError('lost', why));
+          this.lose(new ClientError('lost', why));
         } catch (error) {
-          this.fail(new ClientError('lost', `${why}: ${(error as Error).message}`));
+          this.lose(new ClientError('lost', `${why}: ${(error as Error).message}`));
         }
       },
     });
+  }
+
+  // --- resuming
+
+  /** Begins the session. */
+  greet(token: string, hello: Init<Hello>): Promise<Welcome> {
+    this.token = token;
+    this.hello = { ...hello, resumable: this.reopen !== null };
+    return greet(this, (batch) => this.ask(batch), this.stream.proofs, token, this.hello);
+  }
+  private get can_resume(): boolean {
+    return this.reopen !== null && this.welcome !== null && this.welcome.resume.length > 0;
+  }
+  /** The stream is lost. Ends the session, unless it can be resumed. */
+  private lose(error: ClientError): void {
+    if (this.error || this.line === 'down') return;
+    if (!this.can_resume) return this.fail(error);
+    if (this.line === 'up') {
+      this.lost_at = Date.now();
+      this.lost_why = error;
+      this.pause_ms = first_pause_ms;
+    }
+    this.line = 'down';
+    clearInterval(this.heart);
+    this.stream.close();
+    this.requests.lose(error);
+    this.try_later();
+  }
+  private try_later(): void {
+    if (Date.now() - this.lost_at > Number(this.welcome!.resume_ns_max / 1_000_000n)) return this.fail(this.lost_why!);
+    this.retry = setTimeout(() => void this.connect_again(), this.pause_ms);
+    this.pause_ms = Math.min(2 * this.pause_ms, pause_max_ms);
+  }
+  private async connect_again(): Promise<void> {
+    const before = { ...this.welcome! };
+    before.epoch = this.epoch;
+    try {
+      const stream = await this.reopen!();
+      if (this.error) return stream.close();
+      this.attach(stream);
+    } catch {
+      if (!this.error) this.try_later();
+      return;
+    }
+    this.line = 'greeting';
+    try {
+      const { resume, session, secret, epoch, lineage, schema_fingerprint } = before;
+      const hello = { ...this.hello, resume, session, epoch, lineage, secret, last_sequence: this.sequence };
+      const welcome = await greet(this, (batch) => this.ask_now(batch), this.stream.proofs, this.token, hello);
+      if (!welcome.resumed) {
+        this.say_goodbye();
+        return this.fail(new ClientError('lost', `${this.lost_why!.message}; ${welcome.not_resumed_text}`));
+      }
+      if (welcome.schema_fingerprint !== schema_fingerprint)
+        for (const received of await this.ask_now(this.control(GetSchema, {})))
+          if (received.batch.type.id === Schema.id) this.learn(received);
+      this.go_on(before);
+    } catch (error) {
+      if (this.error) return;
+      this.welcome = before;
+      if (this.line === 'greeting' && error instanceof ClientError && error.kind !== 'late') return this.fail(error);
+      if (this.line === 'greeting') this.lose(error as ClientError);
+    }
+  }
+  private go_on(before: Welcome): void {
+    this.line = 'up';
+      if (this.credit_through !== 0) this.give_credit();
+    const { welcome } = this;
+    const is_other_epoch = this.epoch !== before.epoch;
+    if (is_other_epoch) {
+      // The server may have been started again, and the edits that follow refer to these texts.
+      for (const text of this.registered) this.put(this.control(InternText as TypeKey<InternText>, { text }), 0n);
+      if (welcome!.lineage !== before.lineage) {
+        ++this.switches;
+        this.registered.clear();
+      }
+    }
+    const requests = read_all(this, this.requests.unanswered);
+    if (this.requests.watches.size > 0 || requests.some(([, batch]) => watch_of(batch) !== 0n)) this.continue_watches(requests);
+    for (const [request, batch, bytes] of requests) {
+      if (watch_of(batch) !== 0n) continue;
+      if (may_be_sent_again(batch.type)) {
+        this.put(bytes, request);
+      } else {
+        this.requests.unanswered.delete(request);
+        this.requests.refuse(request, not_carried_out());
+      }
+    }
+    const held = this.held;
+    this.held = [];
+    this.held_bytes = 0;
+    for (const bytes of held) this.put(bytes, 0n);
+    if (is_other_epoch) {
+      const { epoch, playing, sequence } = this;
+      this.earlier_epochs.clear();
+      this.put(this.control(EnterEpoch, { epoch }), 0n);
+      const { clock_ns, lineage } = welcome!;
+      for (const told of this.epoch_listeners) guarded(() => told({ epoch, playing, sequence, clock_ns, lineage, tick: 0n }));
+    }
+    for (const told of this.resumed_listeners) guarded(told);
+  }
+  private continue_watches(requests: ReturnType<typeof read_all>): void {
+    this.ask_now(this.control(ResumeWatches, resume_watches(this.requests.watches, requests))).then(
+      ([answer]) => {
+        const resumed = answer_of(answer, WatchesResumed);
+        const errors = new Map<bigint, ClientError>();
+        resumed.refused.forEach((watch, i) => {
+          errors.set(watch, new ClientError('refused', resumed.texts[i] ?? ''));
+          this.requests.end_watch(watch, errors.get(watch)!);
+        });
+        for (const [request, batch] of requests) {
+          const watch = watch_of(batch);
+          if (watch === 0n || !this.requests.unanswered.delete(request)) continue;
+          const error = errors.get(watch);
+          if (error) this.requests.refuse(request, error);
+          else this.requests.give(request, answer_to_change(this, batch, resumed));
+        }
+      },
+      (error: ClientError) => {
+        if (this.line !== 'up') return; // the next connection continues them
+        for (const watch of [...this.requests.watches.keys()]) this.requests.end_watch(watch, error);
+      },
+    );
+  }
+  private say_goodbye(): void {
+    if (this.can_resume && this.line !== 'down')
+      this.stream.send(encode_frame(this.control(Goodbye, {}), 0n));
+  }
+  /** Asks, and takes the answer as one that the server sent by itself. */
+  ask_as_told(batch: Uint8Array): void {
+    this.ask(batch).then(
+      ([answer]) => void this.take_own(answer, 0n),
+      () => {},
+    );
+  }
+  /** Adds a callback that is called whenever the session was resumed. */
+  on_resumed(told: () => void): void {
+    this.resumed_listeners.push(told);
   }
 
   /** Null while the session is open. */
@@ -140,7 +280,10 @@ export class Connection {
   }
 
   /** Sets the epoch and the limits. */
-  private welcomed({ epoch, playing, sequence, frame_bytes_max, silence_ns_max }: Welcome): void {
+  private welcomed(welcome: Welcome): void {
+    const { epoch, playing, sequence, frame_bytes_max, silence_ns_max } = welcome;
+    this.welcome = welcome;
+    clearInterval(this.heart);
     this.epoch = epoch;
     this.playing = playing;
     this.sequence = sequence;
@@ -159,7 +302,11 @@ export class Connection {
     this.earlier_epochs.add(this.epoch);
     this.epoch = began.epoch;
     this.playing = began.playing;
+    if (this.welcome) this.welcome.lineage = began.lineage;
     this.saw(began.sequence);
+    ++this.switches;
+    if (this.line === 'greeting') return; // go_on() enters it after the edits of the earlier epoch
+    this.registered.clear();
     this.put(this.control(EnterEpoch, { epoch: began.epoch }), 0n);
     for (const told of this.epoch_listeners) guarded(() => told(began));
   }
@@ -178,6 +325,7 @@ export class Connection {
 
   /** Ends the session. Calls in progress fail. */
   close(): void {
+    if (!this.error) this.say_goodbye();
     this.fail(new ClientError('lost', 'the session was closed'));
   }
 
@@ -185,16 +333,9 @@ export class Connection {
     if (this.error) return;
     this.error = error;
     clearInterval(this.heart);
+    clearTimeout(this.retry);
     this.stream.close();
-    const waiting = [...this.waiting.values()];
-    this.waiting.clear();
-    for (const each of waiting) {
-      clearTimeout(each.timer);
-      each.reject(error);
-    }
-    const listeners = [...this.listeners.values()];
-    this.listeners.clear();
-    for (const listener of listeners) guarded(() => listener.ended(error));
+    this.requests.fail(error);
     this.tell_closed(error);
   }
 
@@ -216,12 +357,24 @@ export class Connection {
     if (this.error) throw this.error;
     if (batch.length + 16 > this.frame_bytes_max)
       throw mistaken(`a batch of ${batch.length} bytes; the server accepts frames of at most ${this.frame_bytes_max}`);
+    if (this.line === 'down' || this.line === 'greeting') return; // go_on() sends requests
+    this.transmit(batch, request);
+  }
+  private transmit(batch: Uint8Array, request: bigint): void {
     this.sent_since_beat = true;
     this.stream.send(encode_frame(batch, request));
   }
+  /** Sends a message without an answer. Without a stream, the message waits until there is one. */
+  post(batch: Uint8Array): void {
+    if (this.line !== 'up' && !this.error && this.held_bytes < held_bytes_max) {
+      this.held.push(batch);
+      this.held_bytes += batch.length;
+    }
+    this.put(batch, 0n);
+  }
 
   get unsent_bytes(): number {
-    return this.stream.unsent_bytes;
+    return this.line === 'up' ? this.stream.unsent_bytes : this.held_bytes;
   }
 
   /**
@@ -232,11 +385,25 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const request = ++this.last_request;
       this.put(batch, request);
+      if (this.can_resume) this.requests.unanswered.set(request, batch);
       const timer = setTimeout(() => {
-        this.waiting.delete(request);
+        this.requests.waiting.delete(request);
         reject(new ClientError('late', `the server did not answer within ${this.time_max_ms} ms`));
       }, this.time_max_ms);
-      this.waiting.set(request, { frames: [], timer, resolve, reject });
+      this.requests.waiting.set(request, { frames: [], timer, resolve, reject });
+    });
+  }
+
+  /** Asks on the current stream, whether or not the session has been resumed. */
+  private ask_now(batch: Uint8Array): Promise<Received[]> {
+    return new Promise((resolve, reject) => {
+      const request = ++this.last_request;
+      const timer = setTimeout(() => {
+        this.requests.waiting.delete(request);
+        reject(new ClientError('late', `the server did not answer within ${this.time_max_ms} ms`));
+      }, this.time_max_ms);
+      this.requests.waiting.set(request, { frames: [], timer, resolve, reject });
+      this.transmit(batch, request);
     });
   }
 
@@ -245,7 +412,13 @@ export class Connection {
     const request = ++this.last_request;
     if (this.credit_through === 0) this.give_credit();
     this.put(batch, request);
-    this.listeners.set(request, listener);
+    this.requests.listeners.set(request, listener);
+    return request;
+  }
+  /** Like listen, for a change of a watch. */
+  change(batch: Uint8Array, listener: Listener): bigint {
+    const request = this.listen(batch, listener);
+    if (this.can_resume) this.requests.unanswered.set(request, batch);
     return request;
   }
   private give_credit(): void {
@@ -253,7 +426,8 @@ export class Connection {
     this.put(this.control(Credit, { through: BigInt(this.credit_through) }), 0n);
   }
   forget(request: bigint): void {
-    this.listeners.delete(request);
+    this.requests.watches.delete(request);
+    this.requests.listeners.delete(request);
   }
 
   /** Adds a callback for each unrequested ClockState. */
@@ -290,14 +464,14 @@ export class Connection {
   private receive(bytes: Uint8Array): void {
     try {
       this.decoder.receive(bytes, (frame) => {
-        if (!this.error) this.take(frame);
+        if (!this.error && this.line !== 'down') this.take(frame);
       });
       this.received_bytes += bytes.length;
       if (!this.error && this.credit_through - this.received_bytes < credit_bytes / 2 && this.credit_through !== 0) this.give_credit();
     } catch (error) {
-      this.fail(
-        error instanceof ClientError ? error : new ClientError('lost', 'the server sent ' + (error as Error).message),
-      );
+      const why = error instanceof ClientError ? error : new ClientError('lost', 'the server sent ' + (error as Error).message);
+      if (why.fault && resumable_faults.has(why.fault.code)) this.lose(why);
+      else this.fail(why);
     }
   }
 
@@ -317,26 +491,7 @@ export class Connection {
     }
     if (this.take_own(received, frame.request)) return;
     if (received.envelope) this.saw(received.envelope.sequence);
-    const listener = this.listeners.get(frame.request);
-    if (listener) {
-      if (received.batch.type.id === Fault.id) {
-        this.listeners.delete(frame.request);
-        const error = error_of(answer_of(received, Fault));
-        guarded(() => listener.ended(error));
-      } else {
-        guarded(() => listener.frame(received));
-      }
-      return;
-    }
-    const waiting = this.waiting.get(frame.request);
-    if (!waiting) return; // no call waits for this frame, or not any longer
-    waiting.frames.push(received);
-    if (!received.is_last) return;
-    this.waiting.delete(frame.request);
-    clearTimeout(waiting.timer);
-    const first = waiting.frames[0];
-    if (first.batch.type.id === Fault.id) waiting.reject(error_of(answer_of(first, Fault), frame.request));
-    else waiting.resolve(waiting.frames);
+    this.requests.give(frame.request, received);
   }
 
   /** Handles frames for the session. Returns false for other frames. */
@@ -406,16 +561,5 @@ export class Connection {
       throw new ClientError('lost', "the world's schema does not match: " + (error as Error).message);
     }
     for (const told of this.types_listeners) guarded(told);
-  }
-}
-
-/** Reports an exception of a callback to the program, without ending the session. */
-export function guarded(call: () => void): void {
-  try {
-    call();
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error;
-    });
   }
 }

@@ -1,5 +1,5 @@
 // Ids that the server has granted to this session, for new entities.
-import { answer_of } from './connection.js';
+import { answer_of } from './received.js';
 import type { Connection } from './connection.js';
 import { Granted, RequestGrant } from './session.js';
 import type { Entity } from './types.js';

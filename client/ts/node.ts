@@ -18,6 +18,8 @@ export interface ConnectOptions extends ClientOptions, ServerTrust {
    * other machines always use TLS. "HOST:7717/town" is the world "town" of a muster-host.
    */
   address: string;
+  /** True if the session is resumed at the same address after its stream was lost. */
+  resumes?: boolean;
 }
 
 /**
@@ -28,8 +30,8 @@ export async function connect(options: ConnectOptions): Promise<Client> {
   const slash = options.address.startsWith('unix:') ? -1 : options.address.indexOf('/');
   const address = slash < 0 ? options.address : options.address.slice(0, slash);
   const world = slash < 0 ? options.world : options.address.slice(slash + 1);
-  const stream = await connect_stream(address, options.time_max_ms ?? 10_000, options);
-  return Client.open(stream, { ...options, world });
+  const open = () => connect_stream(address, options.time_max_ms ?? 10_000, options);
+  return Client.open(await open(), { ...(options.resumes ? { reopen: open } : {}), ...options, world });
 }
 
 /** The address file that muster-server writes next to a world's file while serving it. */

@@ -2,15 +2,15 @@
 import type { Batch } from './batch.js';
 import type { Client } from './client.js';
 import { ClientError, mistaken } from './client_error.js';
-import { guarded } from './connection.js';
-import type { Received } from './connection.js';
+import { guarded } from './received.js';
+import type { Received } from './received.js';
 import type { ReplicaColumn } from './replica_column.js';
 import { ReplicaCopy } from './replica_copy.js';
 import type { ReplicaChanges, ReplicaEntity, Words } from './replica_copy.js';
-import { Following, Gap, Watching } from './session.js';
+import { Following, Gap, Resuming, Watching } from './session.js';
 import type { Follow } from './session.js';
 import { id_text } from './types.js';
-import type { Entity, Init, TypeKey, TypeRef } from './types.js';
+import type { Entity, Init, TypeDescriptor, TypeKey, TypeRef } from './types.js';
 import type { OpenWatch } from './watches.js';
 
 export interface ReplicaListeners {
@@ -91,6 +91,7 @@ export class Replica {
   private copy = new ReplicaCopy();
   /** The state that arrives after follow, until it is complete. */
   private coming: ReplicaCopy | null = null;
+  private packed: TypeDescriptor[] = [];
   private client: Client | null = null;
   private watch: OpenWatch | null = null;
   /** By request of a change: the components whose values are followed afterward; null means all. */
@@ -125,7 +126,8 @@ export class Replica {
     // No state may have arrived since the earlier client entered its last epoch.
     if (this.client?.is_comparable(this.epoch)) this.epoch = this.client.epoch;
     this.client = client;
-    this.coming = new ReplicaCopy((scope.packed ?? []).map((type) => client.types.component(type)));
+    this.packed = (scope.packed ?? []).map((type) => client.types.component(type));
+    this.coming = new ReplicaCopy(this.packed);
     await new Promise<void>((resolve, reject) => {
       let is_over = false;
       const ended = (error: ClientError): void => {
@@ -236,11 +238,15 @@ export class Replica {
       }
       return false;
     }
+    if (batch.type.id === Resuming.id && (batch.message(0) as unknown as Resuming).anew !== 0) {
+      this.coming = new ReplicaCopy(this.packed);
+      this.narrowed.clear();
+    }
     const copy = this.coming ?? this.copy;
     if (batch.type.id === Following.id) {
       const names = this.narrowed.get((batch.message(0) as unknown as Following).change);
       if (names) copy.keep_components(names);
-    } else if (batch.type.id !== Watching.id) {
+    } else if (batch.type.id !== Watching.id && batch.type.id !== Resuming.id) {
       copy.apply_all(batch, words);
     }
     if (!received.is_last) {
@@ -250,8 +256,8 @@ export class Replica {
     if (received.envelope) {
       this.sequence = received.envelope.sequence;
       this.clock_ns = received.envelope.clock_ns;
-    } else if (batch.type.id === Watching.id) {
-      const { sequence, clock_ns } = batch.message(0) as unknown as Watching;
+    } else if (batch.type.id === Watching.id || batch.type.id === Resuming.id) {
+      const { sequence, clock_ns } = batch.message(0) as unknown as Watching | Resuming;
       this.sequence = sequence;
       this.clock_ns = clock_ns;
     }

@@ -1,7 +1,7 @@
 // Sends texts to the world. Messages contain hashes, and the world must know a text first.
 import { encode_batch } from './batch.js';
 import { hash64 } from './bytes.js';
-import { answer_of } from './connection.js';
+import { answer_of } from './received.js';
 import type { Connection } from './connection.js';
 import { epoch_over } from './epoch.js';
 import { InternText } from './muster.js';
@@ -27,11 +27,11 @@ export class Texts {
 
   /**
    * Sends the texts that the world does not know yet, and then calls `send`. Rejects without
-   * calling `send` if the world refuses a text, or if another epoch begins. Parallel calls send in
+   * calling `send` if the world refuses a text, or if a run begins or ends. Parallel calls send in
    * the order of the calls.
    */
   async before<T>(texts: Iterable<string>, send: () => Promise<T>): Promise<T> {
-    const { epoch } = this.connection;
+    const { switches } = this.connection;
     const told = this.tell(texts);
     if (!told && !this.last) return send();
     const earlier = this.last;
@@ -41,7 +41,7 @@ export class Texts {
     try {
       await earlier;
       await told;
-      if (this.connection.epoch !== epoch) throw epoch_over();
+      if (this.connection.switches !== switches) throw epoch_over();
       return send(); // not awaited, because other calls need not wait for its answer
     } finally {
       sent();
@@ -78,7 +78,10 @@ export class Texts {
         over();
         answer_of(answer, Ack);
         for (const text of texts) {
-          if (answer.epoch === this.connection.epoch) this.known.add(text);
+          if (answer.epoch === this.connection.epoch) {
+            this.known.add(text);
+            this.connection.registered.add(text);
+          }
           this.connection.remember_text(hash64(text), text);
         }
       },

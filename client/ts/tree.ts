@@ -2,10 +2,10 @@
 // of the world.
 import type { Client } from './client.js';
 import { ClientError } from './client_error.js';
-import { guarded } from './connection.js';
-import type { Received } from './connection.js';
+import { guarded } from './received.js';
+import type { Received } from './received.js';
 import { Destroy } from './muster.js';
-import { ChildRows, Following, Unlisted, Watching } from './session.js';
+import { ChildRows, Following, Resuming, Unlisted, Watching } from './session.js';
 import { id_text, same_entity } from './types.js';
 import type { Entity } from './types.js';
 import type { OpenWatch } from './watches.js';
@@ -179,6 +179,13 @@ export class Tree {
       case Watching.id: {
         if (!this.coming || received.is_last) break;
         this.forget_all();
+        break;
+      }
+      case Resuming.id: {
+        if ((batch.message(0) as unknown as Resuming).anew === 0) break;
+        this.forget_all();
+        this.opening = [...this.wanted.values()];
+        this.coming = true;
         break;
       }
       case Following.id: {

@@ -1,8 +1,10 @@
 // Watches: Client.follow.
 import type { ClientError } from './client_error.js';
-import { answer_of } from './connection.js';
-import type { Connection, Received } from './connection.js';
-import { Follow, Followed, FollowMore, Unwatch, Watching } from './session.js';
+import { answer_of } from './received.js';
+import type { Connection } from './connection.js';
+import type { Received } from './received.js';
+import { merge } from './resuming.js';
+import { Follow, Followed, FollowMore, Resuming, Unwatch, Watching } from './session.js';
 import type { Init } from './types.js';
 
 /**
@@ -42,13 +44,23 @@ export function open_watch(connection: Connection, what: Init<Follow>, handlers:
     let open = false;
     const id = connection.listen(connection.control(Follow, { ...what, watch: 0n }), {
       frame: (received) => {
-        if (!open && received.batch.type.id === Watching.id) {
+        if (!open && (received.batch.type.id === Watching.id || received.batch.type.id === Resuming.id)) {
           open = true;
           resolve({
             id,
             unwatch: () => unwatch(id),
-            change: (next) => change_watch(connection, connection.control(Follow, { ...next, watch: id })),
-            more: (more) => change_watch(connection, connection.control(FollowMore, { ...more, watch: id })),
+            change: (next) => {
+              const change = change_watch(connection, connection.control(Follow, { ...next, watch: id }));
+              const watch = connection.requests.watches.get(id);
+              if (watch) watch.follows = { ...next };
+              return change;
+            },
+            more: (more) => {
+              const change = change_watch(connection, connection.control(FollowMore, { ...more, watch: id }));
+              const watch = connection.requests.watches.get(id);
+              if (watch) merge(watch.follows, more);
+              return change;
+            },
           });
         }
         handlers.frame(received);
@@ -58,6 +70,7 @@ export function open_watch(connection: Connection, what: Init<Follow>, handlers:
         else reject(error);
       },
     });
+    connection.requests.watches.set(id, { follows: { ...what }, sequence: 0n });
   });
 }
 
@@ -65,7 +78,7 @@ function change_watch(connection: Connection, question: Uint8Array): WatchChange
   let resolve: (followed: Followed) => void;
   let reject: (error: unknown) => void;
   const done = new Promise<Followed>((good, bad) => ([resolve, reject] = [good, bad]));
-  const id = connection.listen(question, {
+  const id = connection.change(question, {
     frame: (received) => {
       connection.forget(id);
       try {

@@ -10,6 +10,12 @@
 #include "system/random_id.h"
 
 namespace muster {
+namespace {
+
+// Limit on the number of epochs in which a client may resume a session.
+constexpr std::size_t epochs_max = 256;
+
+}  // namespace
 
 Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
     : registry_(registry),
@@ -19,9 +25,10 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       requests_(std::make_shared<RequestBytes>(limits_.all_request_bytes_max)),
       shares_(limits_),
       made_(registry, shares_, world.history()),
+      applied_(world.applied_requests() ? *world.applied_requests() : own_applied_),
       questions_([this](const Question& question) { return begin(question); },
                  [&world] { return world.processor_ns(); }),
-      intake_(registry, limits_, world, questions_, made_),
+      intake_(registry, limits_, world, questions_, made_, applied_),
       texts_(registry, limits_),
       timer_ids_(std::in_place, registry),
       watches_(world.facts().watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
@@ -47,6 +54,8 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
   const std::uint64_t epoch = world.epoch();
   epoch_ = epoch != 0 ? epoch : random_id();
   playing_ = world.run().has_value();
+  lineage_ = world.lineage();
+  epochs_.push_back(epoch_);
   intake_.set_epoch(epoch_);
   registry_.add_type<Set>();
   learn_types();
@@ -62,7 +71,7 @@ std::optional<session::Fault> Desk::full_for(const Rights& rights, std::uint64_t
   const std::size_t max = std::size_t{limits_.sessions_max} + (is_admin ? limits_.reserved_sessions : 0);
   {
     const MutexLock lock(mutex_);
-    if (sessions_.size() - ending_ >= max)
+    if (sessions_.size() - ending_ - away_.size() >= max)
       return fault_of(session::FaultCode::limit_exceeded, "sessions_max",
                       "the server has reached its limit of sessions (--limit sessions_max=" +
                           std::to_string(limits_.sessions_max) + ")");
@@ -74,9 +83,13 @@ std::optional<session::Fault> Desk::full_for(const Rights& rights, std::uint64_t
 
 std::shared_ptr<Session> Desk::join(const Rights& rights, std::string name, std::string kind,
                                     std::shared_ptr<Connection> connection, std::uint64_t user,
-                                    const std::function<void(Session&)>& greet) {
-  SessionIdentity identity{
-      .secret = random_id(), .user = user, .name = std::move(name), .kind = std::move(kind), .joined_ns = steady_ns()};
+                                    const std::function<void(Session&)>& greet, bool resumable) {
+  SessionIdentity identity{.secret = random_id(),
+                           .user = user,
+                           .name = std::move(name),
+                           .kind = std::move(kind),
+                           .joined_ns = steady_ns(),
+                           .resumable = resumable && limits_.resume_time_max.count() > 0};
   if (full_for(rights, user)) return nullptr;
   std::shared_ptr<Session> session;
   {
@@ -113,18 +126,6 @@ std::optional<session::Fault> Desk::why_ended(std::uint64_t secret) const {
 
 void Desk::wake() {
   if (!woken_.exchange(true)) world_.wake();
-}
-
-void Desk::leave(const Connection& connection) {
-  std::shared_ptr<Session> session = connection.session();
-  if (!session || !session->disconnect(connection)) return;
-  shares_.add(session->user, ShareOf::sessions, -1);
-  {
-    const MutexLock lock(mutex_);
-    left_.push_back(std::move(session));
-    ++ending_;
-  }
-  wake();
 }
 
 bool Desk::take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
@@ -223,14 +224,17 @@ void Desk::call_at_rest() {
 void Desk::before_flush() {
   woken_.exchange(false);  // from here on, requests handed over before a wake are visible
   if (rest_wanted_.load(std::memory_order_relaxed) && rest_wanted_.exchange(false)) call_at_rest();
-  std::vector<std::shared_ptr<Session>> came;
+  std::vector<std::shared_ptr<Session>> came, returned;
+  (void)end_away();
   {
     const MutexLock lock(mutex_);
     came.swap(came_);
+    returned.swap(returned_);
     leaving_.insert(leaving_.end(), std::make_move_iterator(left_.begin()), std::make_move_iterator(left_.end()));
     left_.clear();
   }
   for (const auto& session : came) take_seat(session);
+  came.insert(came.end(), returned.begin(), returned.end());
   tell_of_disk(came);
   flush_begun_ns_ = edits_taken_ns_ = processor_ns();
   intake_.take(limits_.intake_steps);
@@ -287,6 +291,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
   if (ends_put_off_ || questions_put_off_ || questions_.can_go_on() || intake_.can_go_on() || watches_behind) wake();
+  if (const std::uint64_t in = end_away(); in > 0) due_in = due_in == 0 ? in : std::min(due_in, in);
   if (questions_.waits_for_time() || sweep) {
     // If either of the two has no pending work, the only cost is an unnecessary check.
     const auto at = Seldom::Clock::now();
@@ -324,6 +329,9 @@ void Desk::epoch_began(bool replaced) {
     told.epoch = epoch != 0 ? epoch : random_id();
     epoch_ = told.epoch;
     playing_ = told.playing;
+    lineage_ = told.lineage = world_.lineage();
+    epochs_.push_back(told.epoch);
+    if (epochs_.size() > epochs_max) epochs_.erase(epochs_.begin());
     for (const auto& [number, session] : sessions_) present.push_back(session);
   }
   intake_.set_epoch(told.epoch);
@@ -387,7 +395,9 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   durable_.leave(*session);
   history_.leave(*session);
   leave_seat(*session);
+  applied_.forget(session->number);
   const MutexLock lock(mutex_);
+  if (is_of_earlier_desk(session->number)) ended_earlier_.insert(session->number);
   if (auto why = session->outgoing()->closed_by()) {
     ended_.push_back({.secret = session->secret,
                       .number = session->number,

@@ -24,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -37,6 +38,7 @@
 #include "server/session/server_limits.h"
 #include "server/session/shares.h"
 #include "server/world/flush_visitor.h"
+#include "server/world/journal/applied_requests.h"
 #include "system/mutex.h"
 
 namespace muster {
@@ -61,11 +63,36 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// to read numbers. The session takes its seat at the beginning of the next flush.
   std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
                                 std::shared_ptr<Connection> connection, std::uint64_t user,
-                                const std::function<void(Session&)>& greet);
+                                const std::function<void(Session&)>& greet, bool resumable = false);
   /// Must be called when a connection has ended. If the connection belonged to a session, that
-  /// session ends once it has no other connection and all of its requests have been processed. Must
-  /// be called on the listener's thread.
+  /// session ends once all of its requests have been processed, unless it can be resumed: then it
+  /// is away, and ends after resume_time_max. A session is not away if its client said Goodbye, if
+  /// it was evicted, or if it was closed because of an error in the protocol. Must be called on the
+  /// listener's thread.
   void leave(const Connection& connection);
+  /// A request to resume a session, whose proof (server/access/resume_key.h) has been accepted.
+  struct ResumeAsked {
+    std::uint64_t session = 0, user = 0;
+    std::uint64_t epoch = 0, lineage = 0;  ///< as in session::Hello
+  };
+  /// The reason why a session was not resumed, as a word and as a sentence.
+  struct NotResumed {
+    const char* reason;
+    std::string text;
+  };
+  /// Gives a session to a new connection. If the session has another connection, that one is told
+  /// and closed. `greet` is called, like in join(), before anything else can be sent on the new
+  /// connection; it must queue the Welcome there. A session of the world's previous process can be
+  /// resumed within resume_time_max after the start of this desk; it then gets `rights`, `name` and
+  /// `kind`. Must be called on the listener's thread.
+  std::expected<std::shared_ptr<Session>, NotResumed> resume(const ResumeAsked& asked, const Rights& rights,
+                                                             std::string name, std::string kind,
+                                                             const std::shared_ptr<Connection>& connection,
+                                                             const std::function<void(Session&)>& greet);
+  /// Ends the sessions of a user that are away, and drops their requests. Returns their number.
+  /// Must be called on the listener's thread.
+  std::uint32_t evict_away(std::uint64_t user);
+  std::uint32_t away_sessions() const;  ///< number of sessions that are away
   /// Accepts a copy of a batch that has passed judge(). Returns false, without accepting the batch,
   /// if the session has too many pending bytes. A session may have at most requests_max unanswered
   /// questions; see open_questions. If `latest` is set, only the last pending message of this type
@@ -101,6 +128,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::uint64_t epoch() const noexcept override { return epoch_.load(std::memory_order_relaxed); }
   /// Returns true if a run is on.
   bool is_playing() const noexcept { return playing_.load(std::memory_order_relaxed); }
+  /// Returns WorldSide::lineage().
+  std::uint64_t lineage() const noexcept { return lineage_.load(std::memory_order_relaxed); }
   std::uint64_t sequence() const noexcept { return sequence_.load(std::memory_order_relaxed); }
   std::uint64_t clock_ns() const noexcept { return clock_ns_.load(std::memory_order_relaxed); }
   const ServerLimits& limits() const noexcept { return limits_; }
@@ -143,7 +172,22 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// Requests a flush, unless one has already been requested.
   void wake();
   void learn_types() override;
+  struct Away {
+    std::shared_ptr<Session> session;
+    std::uint64_t until_ns;  // steady-clock time
+  };
+  bool is_of_earlier_desk(std::uint64_t session) const noexcept { return (session ^ instance_) >> 32 != 0; }
   void end_sessions();
+  bool stays_away(const Session& session) const;
+  /// Begins to end a session that is not in away_.
+  void let_go(std::shared_ptr<Session> session) MUSTER_REQUIRES(mutex_);
+  void end_away(std::deque<Away>::iterator at) MUSTER_REQUIRES(mutex_);
+  /// Ends the sessions that have been away for too long. Returns the time, in ns, until the next
+  /// one is due, or 0 if there is none.
+  std::uint64_t end_away();
+  std::expected<std::shared_ptr<Session>, NotResumed> resume_own(const ResumeAsked& asked,
+                                                                 const std::shared_ptr<Connection>& connection,
+                                                                 const std::function<void(Session&)>& greet);
   void end_session(const std::shared_ptr<Session>& session);
   std::unique_ptr<Inquiry> begin(const Question& question);
   std::vector<std::shared_ptr<Session>> present() const override;
@@ -174,6 +218,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::atomic<bool> rest_wanted_ = false;
   std::atomic<std::uint64_t> epoch_ = 0;
   std::atomic<bool> playing_ = false;
+  std::atomic<std::uint64_t> lineage_ = 0;
   const std::uint64_t instance_;  // random, identifies this desk
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::atomic<std::uint64_t> sequence_ = 0, clock_ns_ = 0;
@@ -191,6 +236,12 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   // Sessions added since the last flush.
   std::vector<std::shared_ptr<Session>> came_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Session>> left_ MUSTER_GUARDED_BY(mutex_);
+  // Sessions that were resumed since the last flush.
+  std::vector<std::shared_ptr<Session>> returned_ MUSTER_GUARDED_BY(mutex_);
+  std::deque<Away> away_ MUSTER_GUARDED_BY(mutex_);  // in the order in which they left
+  // Epochs of this desk, and numbers of ended sessions that began at an earlier desk.
+  std::vector<std::uint64_t> epochs_ MUSTER_GUARDED_BY(mutex_);
+  std::unordered_set<std::uint64_t> ended_earlier_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<const TypeTable> types_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::function<void()>> at_rest_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> types_made_ = 0;
@@ -201,6 +252,9 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be pending
   Shares shares_;                                  // thread-safe
   MadeThings made_;
+  AppliedRequests own_applied_;  // used if the world does not remember them
+  AppliedRequests& applied_;
+  bool earlier_forgotten_ = false;  // requests of sessions of an earlier desk that did not return
   QuestionQueue questions_;
   Intake intake_;
   Seldom seldom_, watches_seldom_;  // scheduled separately, because opening a watch is quick

@@ -146,8 +146,10 @@ struct Listener::Impl final : Loop {
     door.evict = [this](std::uint64_t user, const session::Fault& why) {
       std::uint32_t sessions = 0;
       for (const auto& connection : present()) sessions += connection->evict(user, why) ? 1 : 0;
-      return sessions;
+      return sessions + desk.evict_away(user);
     };
+    door.resume_file = options.resume_file;
+    door.world_id = options.world_id;
   }
 
   void post(std::move_only_function<void()> f) override {

@@ -41,6 +41,8 @@ struct ListenerOptions {
   TlsFiles tls = {};
   /// Addresses of reverse proxies whose X-Forwarded-... fields are believed.
   std::vector<std::string> proxies = {};
+  /// The file with the key for resuming sessions (server/access/resume_key.h), or empty.
+  std::string resume_file = {};
 };
 
 /// Must be created, stopped, and destroyed on the world thread. The desk must outlive the listener.

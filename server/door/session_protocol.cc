@@ -36,6 +36,13 @@ session::Fault token_ended() {
 
 }  // namespace
 
+const ResumeKey& Door::resume_key() {
+  if (known_resume_key) return *known_resume_key;
+  known_resume_key.emplace(resume_file, world_id);
+  if (log && !known_resume_key->error().empty()) log(known_resume_key->error());
+  return *known_resume_key;
+}
+
 SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connection, std::string address)
     : door_(door),
       desk_(door.desk),
@@ -51,7 +58,8 @@ SessionProtocol::~SessionProtocol() {
   if (!session_) return;
   // If the queue was closed because the client is not reading, the closure has not been logged yet.
   const auto why = outgoing_.closed_by();
-  if (door_.log && !why) door_.log("left: " + shown_session());
+  const bool is_away = !why && session_->resumable && !session_->said_goodbye && session_->connection() == connection_;
+  if (door_.log && !why) door_.log((is_away ? "lost, and may be resumed: " : "left: ") + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
     door_.log("closed: " + shown_session() + ": " + why->text);
   audit_logout(desk_, *session_, why);
@@ -322,7 +330,6 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.rights.role;
-  welcome.resumed = false;  // resuming is not possible yet; clients must reopen their watches
   welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.world().facts().world;
   welcome.hz = desk_.world().facts().hz;
@@ -342,6 +349,14 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
     audit_refused_login(desk_, hello, address_, why);
     return refuse(why, request);
   }
+  const auto begin = [&] {
+    sender_ = &door_.rates.begin(admitted_.user, admitted_.name, admitted_.rights.role < RemoteRight::admin);
+    audit_login(desk_, *session_);
+  };
+  if (!hello.resume.empty() && resumes(hello, welcome, request)) {
+    begin();
+    return Outcome::done;
+  }
   // A user's session gets the name under which the user was created, regardless of the name that
   // the client sent.
   if (auto full = desk_.full_for(admitted_.rights, admitted_.user)) {
@@ -349,21 +364,52 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
     audit_refused_login(desk_, hello, address_, *full);
     return refuse(*full, request);
   }
-  session_ = desk_.join(admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
-                        presentable(hello.kind), connection_, admitted_.user, [&](Session& session) {
-                          welcome.epoch = session.epoch;
-                          welcome.playing = desk_.is_playing();
-                          welcome.secret = session.secret;
-                          welcome.session = session.number;
-                          answer(session, request, welcome);
-                          audit_faults_of(desk_, session);
-                        });
-  sender_ = &door_.rates.begin(admitted_.user, admitted_.name, admitted_.rights.role < RemoteRight::admin);
-  audit_login(desk_, *session_);
+  session_ = desk_.join(
+      admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name, presentable(hello.kind),
+      connection_, admitted_.user, [&](Session& session) { greet(session, welcome, request); }, hello.resumable);
+  begin();
   if (door_.log)
     door_.log("welcomed: " + shown_session() + ", number " + std::to_string(session_->number) +
               (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)));
   return Outcome::done;
+}
+
+void SessionProtocol::greet(Session& session, session::Welcome& welcome, std::uint64_t request) {
+  welcome.epoch = desk_.epoch();
+  welcome.playing = desk_.is_playing();
+  welcome.lineage = desk_.lineage();
+  welcome.secret = session.secret;
+  welcome.session = session.number;
+  if (session.resumable) {
+    const ResumeKey::Proof proof = door_.resume_key().proof(session.number, session.user);
+    welcome.resume.assign(proof.begin(), proof.end());
+    welcome.resume_ns_max = static_cast<std::uint64_t>(desk_.limits().resume_time_max.count());
+  }
+  BatchBuilder builder;
+  session::append(builder, welcome);
+  outgoing_.control(builder.bytes(), request);
+  audit_faults_of(desk_, session);
+}
+
+bool SessionProtocol::resumes(const session::Hello& hello, session::Welcome& welcome, std::uint64_t request) {
+  const auto refuses = [&](const char* reason, std::string text) {
+    welcome.resumed = false;
+    welcome.not_resumed = reason;
+    welcome.not_resumed_text = "the session was not resumed: " + std::move(text);
+    if (door_.log) door_.log(address_ + ": " + welcome.not_resumed_text);
+    return false;
+  };
+  if (!door_.resume_key().accepts(hello.resume, hello.session, admitted_.user))
+    return refuses("bad_resume", "the proof is not that of this session, user and world");
+  welcome.resumed = true;
+  auto resumed =
+      desk_.resume({.session = hello.session, .user = admitted_.user, .epoch = hello.epoch, .lineage = hello.lineage},
+                   admitted_.rights, admitted_.user == 0 ? presentable(hello.name) : admitted_.name,
+                   presentable(hello.kind), connection_, [&](Session& session) { greet(session, welcome, request); });
+  if (!resumed) return refuses(resumed.error().reason, std::move(resumed.error().text));
+  session_ = std::move(*resumed);
+  if (door_.log) door_.log("resumed: " + shown_session());
+  return true;
 }
 
 void SessionProtocol::answer_at_door(session::Heartbeat beat, std::uint64_t request) {
@@ -459,6 +505,10 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
     return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
   if (type == TypeTraits<session::Credit>::id) {
     outgoing_.credit(session::read<session::Credit>(judged.batch).through);
+    return Outcome::done;
+  }
+  if (type == TypeTraits<session::Goodbye>::id) {
+    session_->said_goodbye = true;
     return Outcome::done;
   }
   if (type == TypeTraits<session::EnterEpoch>::id)

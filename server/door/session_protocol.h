@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/access/refusals.h"
+#include "server/access/resume_key.h"
 #include "server/access/users.h"
 #include "server/desk/desk.h"
 #include "server/door/users_changes.h"
@@ -38,6 +39,11 @@ struct Door {
   UsersChanges users_changes{users};
   AccessRules rules = {};
   UserRates rates = {};
+  /// The file with the key for resuming sessions, or empty, and the world's id.
+  std::string resume_file = {}, world_id = {};
+  std::optional<ResumeKey> known_resume_key = {};  ///< see resume_key()
+  /// Returns the key for resuming sessions. The first call reads the file, or writes it.
+  const ResumeKey& resume_key();
 };
 
 /// Must be used by only one thread at a time.
@@ -111,6 +117,11 @@ class SessionProtocol {
   Outcome on_proof(const WireFrame& frame);
   /// Begins the session of `admitted_`, or refuses the token.
   Outcome greet(const session::Hello& hello, std::uint64_t request);
+  /// Resumes the session that the Hello names. If that is not possible, puts the reason into the
+  /// Welcome. Returns true if the session was resumed.
+  bool resumes(const session::Hello& hello, session::Welcome& welcome, std::uint64_t request);
+  /// Fills in what depends on the session, and queues the Welcome.
+  void greet(Session& session, session::Welcome& welcome, std::uint64_t request);
   Outcome on_session_frame(const WireFrame& frame);
   /// Returns true if a rate limits the user.
   bool sends_at_rate() const noexcept;

@@ -24,6 +24,7 @@ constexpr std::size_t answer_bytes = 512;
 
 void Intake::add(std::shared_ptr<Session> session) {
   std::shared_ptr<Seat> seat = session->seat();
+  if (session->resumable) session->last_request = std::max(session->last_request, applied_.last(session->number));
   lines_.push_back({.session = std::move(session), .seat = std::move(seat), .taken = clock_});
 }
 
@@ -138,6 +139,10 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     from.requests.pop();
     return true;
   }
+  if (from.resumable && answer_repeated(from, *request)) {
+    from.requests.pop();
+    return true;
+  }
   if (from.epoch != epoch_) {
     refuse(line, epoch_over_fault());
     return true;
@@ -202,6 +207,7 @@ void Intake::refuse(Line& line, const session::Fault& fault) {
   ++counters_.refused;
   const Request& request = *from.requests.front();
   count_wait(*line.seat, request);
+  if (from.resumable) keep_refusal(from, request, fault);
   tell_refused(from, request, fault);
   from.requests.pop();
 }
@@ -274,7 +280,13 @@ void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
   if (receipt.refused == 0 && world_.audits()) audit(from, edit, nullptr, receipt.sequence);
   const bool is_silent = edit.request == 0 && edit.overtaken.empty();
   if (is_silent && (receipt.refused == 0 || !world_.audits())) return;
-  if (receipt.refused > 0) return tell_refused(from, edit, refusal_fault(registry_, limits_, receipt, edit.batch));
+  const bool is_kept = from.resumable && !is_silent;
+  if (is_kept) keep_applied(from, edit, receipt);
+  if (receipt.refused > 0) {
+    const session::Fault fault = refusal_fault(registry_, limits_, receipt, edit.batch);
+    if (is_kept) keep_refusal(from, edit, fault);
+    return tell_refused(from, edit, fault);
+  }
   session::Ack ack;
   ack.sequence = receipt.sequence;
   ack.durable_through = world_.durable_sequence();

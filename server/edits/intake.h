@@ -16,6 +16,7 @@
 #include "server/questions/question_queue.h"
 #include "server/session/session.h"
 #include "server/session/world_side.h"
+#include "server/world/journal/applied_requests.h"
 
 namespace muster {
 
@@ -32,12 +33,13 @@ class Intake {
  public:
   /// `questions` receives the questions. All arguments must outlive this object.
   Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions,
-         MadeThings& made)
+         MadeThings& made, AppliedRequests& applied)
       : registry_(registry),
         limits_(limits),
         world_(world),
         questions_(questions),
         made_(made),
+        applied_(applied),
         judge_(registry, limits) {}
 
   /// Starts taking the session's requests on behalf of its current seat.
@@ -86,6 +88,13 @@ class Intake {
   /// If all edits are currently refused, returns the reason. Otherwise, returns nothing.
   std::optional<session::Fault> closed() const;
   void refuse(Line& line, const session::Fault& fault);
+  /// Answers an edit that a resumable session has sent again although it was handled. Returns false
+  /// if the edit is new.
+  bool answer_repeated(Session& from, const Request& edit);
+  void answer_handled(Session& from, std::uint64_t request);
+  /// Keeps the answer to an edit of a resumable session.
+  void keep_refusal(Session& from, const Request& edit, const session::Fault& fault) const;
+  void keep_applied(Session& from, const Request& edit, const Receipt& receipt);
   /// Answers a refused edit, as well as the edits that it replaced.
   void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
   /// Records how long an answered edit waited, as of the previous look_at_time().
@@ -100,6 +109,7 @@ class Intake {
   const WorldSide& world_;
   QuestionQueue& questions_;
   MadeThings& made_;
+  AppliedRequests& applied_;
   EditJudge judge_;
   std::vector<Line> lines_;
   std::uint64_t epoch_ = 0;

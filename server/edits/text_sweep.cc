@@ -19,7 +19,7 @@ bool TextSweep::go_on(std::span<const std::shared_ptr<Session>> sessions) {
   }
   const auto known = [&](Text text) {
     return std::ranges::any_of(known_texts, [&](const std::shared_ptr<Seat>& seat) {
-      return seat->texts_sent.has(text.hash) || seat->texts_told.contains(text.hash);
+      return seat->texts_sent.may_be_known(text.hash) || seat->texts_told.contains(text.hash);
     });
   };
   const std::size_t before = registry_.host().texts().size();

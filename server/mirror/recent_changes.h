@@ -63,6 +63,8 @@ class RecentChanges {
   }
   /// Removes the records of deaths and changes from before the given Look.
   void forget(std::uint64_t before);
+  /// Returns the number of the newest Look whose changes may have been removed.
+  std::uint64_t forgotten() const noexcept { return forgotten_; }
   /// Returns the number of dead entities on record.
   std::size_t dead() const noexcept { return dead_; }
   void clear();

@@ -15,6 +15,23 @@ namespace {
 /// the meantime.
 constexpr std::size_t held_max = 64u << 10;
 
+/// Returns a fault if there may not be a further watch.
+std::optional<session::Fault> too_many_watches(const Asked& asked) {
+  const Session& from = asked.to();
+  const Watches& watches = asked.of().watches;
+  const std::uint64_t reserved = from.rights.role >= RemoteRight::admin ? asked.limits.reserved_watched_entities : 0;
+  if (const std::uint64_t watched = watches.entities(); watched > asked.limits.watched_entities_max + reserved)
+    return fault_of(session::FaultCode::bad_question, "watched_entities_max",
+                    "all watches together cover " + std::to_string(watched) + " entities; " +
+                        std::to_string(asked.limits.watched_entities_max) + " are allowed");
+  const Watches::OfSession own = watches.of_user(from.user);
+  const Shares& shares = asked.of().shares;
+  auto fault = shares.refuses_count(from.user, from.rights, ShareOf::watches, own.watches + 1);
+  if (!fault) fault = shares.refuses_count(from.user, from.rights, ShareOf::watched_entities, own.entities);
+  if (fault) fault->code = session::FaultCode::bad_question;
+  return fault;
+}
+
 /// Opens or changes a watch as soon as the watch thread has executed its earlier orders.
 class WatchOpening final : public SeldomWork {
  public:
@@ -44,29 +61,23 @@ class WatchOpening final : public SeldomWork {
   std::optional<session::Fault> open() const {
     Watches& watches = asked_.of().watches;
     if (what_.watch == 0)
-      if (auto fault = has_too_many(watches)) return fault;
+      if (auto fault = too_many_watches(asked_)) return fault;
     return watches.follow(asked_.from, asked_.request, what_, asked_.limits.watches_max);
-  }
-
-  std::optional<session::Fault> has_too_many(const Watches& watches) const {
-    const Session& from = asked_.to();
-    const std::uint64_t reserved = from.rights.role >= RemoteRight::admin ? asked_.limits.reserved_watched_entities : 0;
-    if (const std::uint64_t watched = watches.entities(); watched > asked_.limits.watched_entities_max + reserved)
-      return fault_of(session::FaultCode::bad_question, "watched_entities_max",
-                      "all watches together cover " + std::to_string(watched) + " entities; " +
-                          std::to_string(asked_.limits.watched_entities_max) + " are allowed");
-    const Watches::OfSession own = watches.of_user(from.user);
-    const Shares& shares = asked_.of().shares;
-    auto fault = shares.refuses_count(from.user, from.rights, ShareOf::watches, own.watches + 1);
-    if (!fault) fault = shares.refuses_count(from.user, from.rights, ShareOf::watched_entities, own.entities);
-    if (fault) fault->code = session::FaultCode::bad_question;
-    return fault;
   }
 
   const session::Follow what_;
 };
 
 }  // namespace
+
+std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::ResumeWatches& what) {
+  return seldom_once(asked, asked.of().watches_seldom, [asked, what] {
+    if (what.watches.size() != what.sequences.size() || what.watches.size() != what.follows.size())
+      return asked.fault(bad_watch("watches", "the columns watches, sequences and follows have different lengths"));
+    asked.answer(
+        asked.of().watches.resume(asked.from, what, asked.limits.watches_max, [&] { return too_many_watches(asked); }));
+  });
+}
 
 std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::Follow& what) {
   return std::make_unique<WatchOpening>(asked, what);

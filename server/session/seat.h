@@ -15,9 +15,16 @@ namespace muster {
 /// The hashes of the interned texts that were sent to a session. Thread-safe.
 class TextsTold {
  public:
+  /// Returns true if the text was sent on the current connection.
   bool has(std::uint64_t hash) const {
     const MutexLock lock(mutex_);
     return told_.contains(hash);
+  }
+  /// Returns true if the text was sent on this or on an earlier connection of the seat's session,
+  /// so that the client may know it.
+  bool may_be_known(std::uint64_t hash) const {
+    const MutexLock lock(mutex_);
+    return told_.contains(hash) || earlier_.contains(hash);
   }
   /// If the text has not been sent before, or if `again` is true, calls `send` to queue the text.
   /// If another thread is currently sending the text, waits until the text is queued, so that any
@@ -28,18 +35,26 @@ class TextsTold {
     if (told_.insert(hash).second || again) send();
   }
   /// Must be called if the client may not have received everything that was sent.
+  void lose() {
+    const MutexLock lock(mutex_);
+    earlier_.merge(told_);
+    told_.clear();
+  }
+  /// Must be called if the world may not know the texts anymore.
   void forget() {
     const MutexLock lock(mutex_);
     told_.clear();
+    earlier_.clear();
   }
   bool empty() const {
     const MutexLock lock(mutex_);
-    return told_.empty();
+    return told_.empty() && earlier_.empty();
   }
 
  private:
   mutable Mutex mutex_;
   std::unordered_set<std::uint64_t> told_ MUSTER_GUARDED_BY(mutex_);
+  std::unordered_set<std::uint64_t> earlier_ MUSTER_GUARDED_BY(mutex_);  // on earlier connections
 };
 
 /// Must be used only on the world thread, except for texts_sent.

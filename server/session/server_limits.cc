@@ -41,6 +41,7 @@ constexpr std::uint64_t page_bytes_least = 1024, slice_steps_least = 64;
 
 constexpr std::array all_limits = {
     Named{"all_request_bytes_max", set<&ServerLimits::all_request_bytes_max>},
+    Named{"away_sessions_max", set<&ServerLimits::away_sessions_max>},
     Named{"depth_max", set<&ServerLimits::depth_max>},
     Named{"edit_steps_max", set<&ServerLimits::edit_steps_max>},
     Named{"flush_ns", set<&ServerLimits::flush_ns>},
@@ -50,6 +51,7 @@ constexpr std::array all_limits = {
     Named{"hello_bytes_max", set<&ServerLimits::hello_bytes_max>},
     Named{"hello_ns_max", set<&ServerLimits::hello_time_max>},
     Named{"intake_steps", set<&ServerLimits::intake_steps>},
+    Named{"kept_answers_bytes_max", set<&ServerLimits::kept_answers_bytes_max>},
     Named{"left_sessions_max", set<&ServerLimits::left_sessions_max>},
     Named{"name_bytes_max", set<&ServerLimits::name_bytes_max>},
     Named{"outgoing.control_bytes_max", set_outgoing<&OutgoingLimits::control_bytes_max>},
@@ -61,6 +63,7 @@ constexpr std::array all_limits = {
     Named{"requests_max", set<&ServerLimits::requests_max>},
     Named{"reserved_sessions", set<&ServerLimits::reserved_sessions>},
     Named{"reserved_watched_entities", set<&ServerLimits::reserved_watched_entities>},
+    Named{"resume_ns_max", set<&ServerLimits::resume_time_max>},
     Named{"rows_max", set<&ServerLimits::rows_max>, 1},
     Named{"schemas_bytes_max", set<&ServerLimits::schemas_bytes_max>},
     Named{"sessions_max", set<&ServerLimits::sessions_max>},
@@ -80,6 +83,7 @@ constexpr std::array all_limits = {
     Named{"timer_steps_max", set<&ServerLimits::timer_steps_max>},
     Named{"timers_max", set<&ServerLimits::timers_max>},
     Named{"unused_ids_max", set<&ServerLimits::unused_ids_max>},
+    Named{"user_away_sessions_max", set<&ServerLimits::user_away_sessions_max>},
     Named{"user_bytes_rate", set<&ServerLimits::user_bytes_rate>},
     Named{"user_edits_rate", set<&ServerLimits::user_edits_rate>},
     Named{"user_entities_max", set<&ServerLimits::user_entities_max>},
@@ -150,11 +154,15 @@ std::uint64_t memory_sum(const ServerLimits& limits, std::uint64_t before) noexc
   const std::uint64_t session = grown * (limits.outgoing.control_bytes_max + limits.outgoing.data_bytes_max) +
                                 (grown + 1) * std::min(limits.frame_bytes_max, large_frame_bytes) +
                                 limits.page_bytes_max +
-                                of_known_text * (std::uint64_t{limits.texts_max} + limits.world_texts_max);
+                                of_known_text * (std::uint64_t{limits.texts_max} + limits.world_texts_max) +
+                                grown * limits.kept_answers_bytes_max;
   const std::uint64_t stranger = 2ull * limits.hello_bytes_max + limits.stranger_bytes_max;
   const std::uint64_t frames =
       limits.frames_bytes_max + std::uint64_t{limits.reserved_sessions} * limits.frame_bytes_max;
-  return before + (std::uint64_t{limits.sessions_max} + limits.reserved_sessions + limits.left_sessions_max) * session +
+  return before +
+         (std::uint64_t{limits.sessions_max} + limits.reserved_sessions + limits.left_sessions_max +
+          limits.away_sessions_max) *
+             session +
          (grown + 1) * frames + std::uint64_t{limits.strangers_max} * stranger +
          requests_times * limits.all_request_bytes_max +
          of_watched * (limits.watched_entities_max + limits.reserved_watched_entities) +

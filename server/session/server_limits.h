@@ -119,11 +119,23 @@ struct ServerLimits {
   std::chrono::nanoseconds silence_max = std::chrono::minutes(5);
   /// Time within which a client must read at least some of the bytes sent to it.
   std::chrono::nanoseconds stall_max = std::chrono::seconds(30);
+  /// Time for which a resumable session is kept after its connection was lost. 0 means that no
+  /// session can be resumed.
+  std::chrono::nanoseconds resume_time_max = std::chrono::seconds(60);
+  /// Limit on the number of sessions that are away, which means that they have no connection but
+  /// can be resumed. Above the limit, the session that has been away for longest ends.
+  std::uint32_t away_sessions_max = 256;
+  /// Limit on the total size of the answers to edits that are kept for a resumable session. Above
+  /// the limit, the oldest answers are dropped.
+  std::uint32_t kept_answers_bytes_max = 64u << 10;
   OutgoingLimits outgoing;
 
   /// Limits on what all sessions of one user hold together (server/session/shares.h). Users with
   /// the right `admin` are exempt.
   std::uint32_t user_sessions_max = 256;
+  /// See away_sessions_max. Above the limit, the user's session that has been away for longest
+  /// ends.
+  std::uint32_t user_away_sessions_max = 32;
   std::uint32_t user_watches_max = 1024;
   std::uint64_t user_watched_entities_max = 2'500'000;
   std::uint64_t user_frames_bytes_max = 64u << 20;  ///< see frames_bytes_max

@@ -11,6 +11,7 @@ Session::Session(SessionIdentity identity, const Rights& its_rights, std::size_t
       kind(std::move(identity.kind)),
       joined_ns(identity.joined_ns),
       rights(its_rights),
+      resumable(identity.resumable),
       requests(request_bytes_max, std::move(all_requests)),
       connection_(std::make_shared<Connection>()),
       seat_(std::make_shared<Seat>()) {
@@ -44,7 +45,7 @@ std::shared_ptr<Connection> Session::connect(std::shared_ptr<Connection> connect
   }
   // A text that is currently being sent ends up either in the old queue, in which case it is
   // forgotten here, or in the new queue.
-  seat->texts_sent.forget();
+  seat->texts_sent.lose();
   return connection;
 }
 

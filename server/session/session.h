@@ -14,8 +14,9 @@
 //                and waits at one world              were sent: any thread         Desk::leave_seat
 //
 // Answers are sent on the connection that the session has when they are queued. Code must therefore
-// call outgoing() each time instead of storing a session's queue. Currently, Desk::leave ends a
-// session when its last connection ends.
+// call outgoing() each time instead of storing a session's queue. A watch keeps to the connection
+// on which it was opened or resumed. Desk::leave ends a session when its connection ends, unless
+// the session can be resumed.
 #pragma once
 
 #include <atomic>
@@ -28,6 +29,7 @@
 #include "messages/type_table.h"
 #include "server/access/rights.h"
 #include "server/session/connection.h"
+#include "server/session/kept_answers.h"
 #include "server/session/requests.h"
 #include "server/session/seat.h"
 #include "system/mutex.h"
@@ -44,6 +46,8 @@ struct SessionIdentity {
   std::string name = {}, kind = {};
   /// Steady-clock time at which the session joined.
   std::uint64_t joined_ns = 0;
+  /// True if the session outlives the loss of its connection (server/desk/away.h).
+  bool resumable = false;
 };
 
 /// Created by Desk::join. The comment on each member states which thread may use it. Constant
@@ -58,6 +62,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const std::string name, kind;
   const std::uint64_t joined_ns;
   const Rights rights;
+  const bool resumable;
   /// The epoch of the edits that the session sends: that of its Welcome or of its last EnterEpoch.
   /// Set before the session takes a seat; used on the world thread.
   std::uint64_t epoch = 0;
@@ -72,6 +77,15 @@ class Session : public std::enable_shared_from_this<Session> {
   /// True if the session was ended by an admin. Its pending requests are then dropped. May be used
   /// on any thread.
   std::atomic<bool> evicted = false;
+
+  /// True if the client has said Goodbye. Used on the listener's thread.
+  bool said_goodbye = false;
+  /// True once the session can no longer be resumed. Guarded by the desk's mutex.
+  bool ends = false;
+  /// Number of the newest edit that was handled, if the session is resumable. Used on the world
+  /// thread, and so are the answers.
+  std::uint64_t last_request = 0;
+  KeptAnswers kept_answers;
 
   // --- any thread
 

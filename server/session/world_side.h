@@ -22,7 +22,8 @@
 
 namespace muster {
 
-class EditHistory;  // registry/history/edit_history.h
+class AppliedRequests;  // server/world/journal/applied_requests.h
+class EditHistory;      // registry/history/edit_history.h
 
 /// The facts about a world that do not change during the lifetime of a desk.
 struct WorldFacts {
@@ -102,6 +103,11 @@ class WorldSide {
   virtual std::string size_warning() const { return {}; }
   /// Returns World::epoch(), or 0 if the desk must draw one.
   virtual std::uint64_t epoch() const { return 0; }
+  /// Returns World::lineage.
+  virtual std::uint64_t lineage() const { return 1; }
+  /// Returns World::applied_requests, or null if the desk must remember them itself. The result
+  /// must always be the same.
+  virtual AppliedRequests* applied_requests() { return nullptr; }
   /// Returns the level of the current run, or nothing if no run is on.
   virtual std::optional<Run> run() const { return std::nullopt; }
   using RunDone = std::function<void(std::expected<void, std::string>)>;

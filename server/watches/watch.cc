@@ -26,6 +26,7 @@ Watch::Watch(const Shared& shared, std::shared_ptr<Session> to, std::uint64_t re
       world_(shared.world),
       recent_(shared.recent),
       to_(std::move(to)),
+      on_(to_->connection()),
       request_(request),
       number_(number),
       figures_(std::move(figures)),
@@ -43,6 +44,7 @@ void Watch::publish() const {
 
 void Watch::hold_state() {
   state_.reset();
+  done_.clear();  // what the change adds is not a change of the world
   catch_up();
   state_ = world_.state();
 }
@@ -245,19 +247,6 @@ void Watch::mark_members(std::span<const TypeId> components, bool structure) {
   members().each(Marking(*this, components, structure));
 }
 
-/// Calls f for each child of a node. For a nil node, calls f for each root.
-template <class F>
-void Watch::each_child(Entity node, F&& f) const {
-  if (node) {
-    for (Entity child = world().first_child(node); child; child = world().next_sibling(child)) f(child);
-    return;
-  }
-  world().each_chunk([&](const SeenState::Chunk& chunk) {
-    if (chunk.depth == 0)
-      for (const Entity e : *chunk.ids) f(e);
-  });
-}
-
 bool Watch::passes(const SeenKind& kind) const {
   const auto has = [&](TypeId component) { return kind.has(component); };
   return std::ranges::all_of(asked_.with, has) && std::ranges::none_of(asked_.without, has);
@@ -284,7 +273,10 @@ void Watch::mark_everyone(std::span<const TypeId> components, bool structure) {
   });
 }
 
-void Watch::leave(Entity e) { gone_.push_back(e); }
+void Watch::leave(Entity e) {
+  gone_.push_back(e);
+  note_left(e, false);
+}
 
 // --- changes
 
@@ -302,6 +294,8 @@ void Watch::catch_up() {
   }
   if (!open_.empty()) catch_up_rows(since);
   for (const TypeId component : asked_.components) catch_up_values(component, since);
+  // If nothing concerns the client, it has all changes up to here.
+  if (!done_.empty() && done_.back().is_last && !pending()) done_.back().look = seen_;
   publish();
 }
 
@@ -381,7 +375,7 @@ void Watch::catch_up_rows(std::uint64_t since) {
       if (open_.contains(world().parent(e)) || listed_.find(e)) rows_.push_back(e);
       return;
     }
-    if (open_.erase(e) > 0) gone_.push_back(e);
+    if (open_.erase(e) > 0) leave(e);
     if (listed_.find(e)) rows_.push_back(e);
   };
   recent_.each_structure(since, note);

@@ -61,6 +61,11 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
   Session& to() const noexcept { return *to_; }
+  /// Returns the queue of the connection on which the watch was opened or resumed. If that
+  /// connection has ended, the queue is closed, and the watch sends nothing until it is resumed.
+  Outgoing& outgoing() const noexcept { return on_->outgoing; }
+  /// Returns true if the connection has ended.
+  bool is_paused() const noexcept { return outgoing().closed(); }
   std::uint64_t request() const noexcept { return request_; }
   /// Returns the watch's number. Watches are numbered in the order in which they are opened.
   std::uint64_t number() const noexcept { return number_; }
@@ -89,6 +94,23 @@ class Watch {
 
   // --- sending
 
+  // --- resuming. While the watch is paused, it keeps its scope and no marks.
+
+  /// Forgets everything that is marked, because the connection has ended.
+  void pause();
+  /// Continues on the session's current connection. Sends Resuming, and marks the rows that have
+  /// changed since the client had the frame with this sequence. Returns false if that is not known;
+  /// the watch must then be opened anew.
+  bool resume(std::uint64_t sequence);
+  /// Returns the number of the Look from which on the changes are needed to resume the watch.
+  std::uint64_t needs_since() const noexcept { return done_.empty() ? seen_ : std::min(seen_, done_.front().look); }
+  /// Gives up the states that need changes up to and including this Look.
+  void give_up_before(std::uint64_t look) {
+    std::erase_if(done_, [&](const Done& done) { return done.look < look; });
+  }
+  bool can_resume() const noexcept { return !done_.empty(); }
+  const std::shared_ptr<WatchFigures>& figures() const noexcept { return figures_; }
+
   /// Returns the number of the most recent Look whose changes have been marked.
   std::uint64_t seen() const noexcept { return seen_; }
   /// Marks the entities in the scope that have changed since the watch's previous turn. Must be
@@ -107,8 +129,9 @@ class Watch {
   /// Sends one slice, and then continues while `time_is_left` returns true and both the session's
   /// queue and the watch's budget have room. Returns false if the time ran out first.
   bool send(std::uint64_t steady_now_ns, const std::function<bool()>& time_is_left);
-  /// Sends Watching. The state is then sent by send().
-  void begin();
+  /// Sends Watching, or Resuming if the watch is opened anew for a session that was resumed. The
+  /// state is then sent by send().
+  void begin(bool resumed = false);
 
   // Used by WatchTurns for turns and events.
   std::uint64_t due_ns = 0;
@@ -148,7 +171,9 @@ class Watch {
   void mark_dead(Entity e, bool structure);
   /// Returns true if the client may know the entity. The exact set of known entities is recorded
   /// only if the watch includes structure.
-  bool may_know(Entity e) const { return !asked_.structure || was_without_structure_ || told_.find(e) != nullptr; }
+  bool may_know(Entity e) const {
+    return !asked_.structure || was_without_structure_ || told_.find(e) != nullptr || uncertain_.contains(e);
+  }
   /// Recomputes the members after the named entities or the filter have changed, and marks the
   /// differences. The client already has all components of earlier members, except those in
   /// `added`. Unless `structure_new` is true, the client also has the structure of those members.
@@ -171,6 +196,7 @@ class Watch {
   /// Updates scope_, and then shown_, after `e` has entered or left the scope.
   void flip(Entity e, bool inside);
   void reconsider(Entity e);
+  /// Calls f for each child of a node. For a nil node, calls f for each root.
   template <class F>
   void each_child(Entity node, F&& f) const;
 
@@ -199,7 +225,40 @@ class Watch {
   SeenWorld& world_;
   std::shared_ptr<const SeenState> state_;
   const RecentChanges& recent_;
+  /// A state of the watch that was sent completely: the sequence of its last frame, and the Look up
+  /// to which the client then had all changes.
+  struct Done {
+    std::uint64_t sequence, look;
+    bool is_last = true;  // no later state with the same sequence was sent
+  };
+  /// Number of states from which a client may resume.
+  static constexpr std::size_t done_max = 64;
+  void note_done(std::uint64_t sequence);
+  /// Notes that an entity has left the scope, or that it is no longer a child of an open node.
+  void note_left(Entity e, bool is_row);
+  void mark_missed(std::uint64_t since);
+  void mark_again(Entity e, bool with_descendants);
+  template <GeneratedType M>
+  void tell(const M& message, std::uint32_t flags, std::uint64_t request) {
+    BatchBuilder builder;
+    session::append(builder, message);
+    outgoing().watch_control(builder.bytes(), request, flags);
+  }
+  template <GeneratedType M>
+  void tell(const M& message, std::uint32_t flags) {
+    tell(message, flags, request_);
+  }
+
   const std::shared_ptr<Session> to_;
+  std::shared_ptr<Connection> on_;
+  std::vector<Done> done_;  // in ascending order; empty if it cannot be resumed
+  struct Gone {
+    std::uint64_t look;
+    Entity entity;
+    bool is_row;
+  };
+  std::vector<Gone> left_;                // since the first of done_
+  std::unordered_set<Entity> uncertain_;  // the client may know these, although told_ does not
   const std::uint64_t request_, number_;
   WatchAsked asked_;  // the request; its lists of entities are stored in the sets below
   bool filtered_ = false;
@@ -234,5 +293,17 @@ class Watch {
   bool owes_end_ = false;   // the last frame sent had the flag `more`
   std::uint64_t seen_ = 0;  // most recent Look whose changes have been marked
 };
+
+template <class F>
+void Watch::each_child(Entity node, F&& f) const {
+  if (node) {
+    for (Entity child = world().first_child(node); child; child = world().next_sibling(child)) f(child);
+    return;
+  }
+  world().each_chunk([&](const SeenState::Chunk& chunk) {
+    if (chunk.depth == 0)
+      for (const Entity e : *chunk.ids) f(e);
+  });
+}
 
 }  // namespace muster

@@ -126,14 +126,14 @@ EventNews EventKeeper::take(std::size_t room) {
 }
 
 void tell_gap(Watch& watch) {
-  if (watch.lost == 0 || !watch.to().outgoing()->has_room() || !watch.budget.is_free(steady_ns())) return;
+  if (watch.lost == 0 || !watch.outgoing().has_room() || !watch.budget.is_free(steady_ns())) return;
   session::Gap gap;
   gap.after = watch.event_sequence;
   gap.through = watch.lost_through;
   gap.lost = watch.lost;
   BatchBuilder builder;
   builder.append_world(gap);
-  watch.to().outgoing()->data(builder.bytes(), watch.request(), frame_event, nullptr);
+  watch.outgoing().data(builder.bytes(), watch.request(), frame_event, nullptr);
   watch.budget.spend(frame_overhead_max + builder.bytes().size(), steady_ns());
   watch.event_sequence = watch.lost_through;
   watch.lost = 0;
@@ -156,8 +156,8 @@ void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
     if (!concerned) continue;
     const std::uint64_t now_ns = steady_ns();
     const std::size_t text_bytes = unsent_bytes(watch.to(), world, *news.types, batch);
-    const std::shared_ptr<Outgoing> out = watch.to().outgoing();
-    if (!out->has_room() || !watch.budget.is_free(now_ns) || (text_bytes > 0 && !out->has_text_room(text_bytes)) ||
+    Outgoing& out = watch.outgoing();
+    if (!out.has_room() || !watch.budget.is_free(now_ns) || (text_bytes > 0 && !out.has_text_room(text_bytes)) ||
         text_bytes > event_texts_max) {
       lose();
       continue;
@@ -165,7 +165,7 @@ void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
     tell_gap(watch);
     send_texts(watch.to(), world, *news.types, batch);
     const std::uint32_t flags = frame_event | (event.pushed ? std::uint32_t{frame_pushed} : 0);
-    out->data(batch.bytes(), watch.request(), flags, &event.envelope);
+    out.data(batch.bytes(), watch.request(), flags, &event.envelope);
     watch.budget.spend(frame_overhead_max + batch.bytes().size() + text_bytes, now_ns);
     watch.event_sequence = event.envelope.sequence;
   }

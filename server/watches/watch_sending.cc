@@ -71,8 +71,8 @@ class Watch::Frames {
   bool room(std::size_t text_bytes) {
     end_slice();
     if (!watch_.budget.is_free(now_ns_)) return false;
-    if (!watch_.to_->outgoing()->has_room()) return false;
-    if (text_bytes > 0 && !watch_.to_->outgoing()->has_text_room(text_bytes)) return false;
+    if (!watch_.outgoing().has_room()) return false;
+    if (text_bytes > 0 && !watch_.outgoing().has_text_room(text_bytes)) return false;
     watch_.budget.spend(text_bytes, now_ns_);
     in_time_ = std::exchange(first_, false) || time_is_left_();
     return in_time_;
@@ -95,7 +95,7 @@ class Watch::Frames {
     end.clock_ns = envelope_.clock_ns;
     BatchBuilder builder;
     builder.append_world(end);
-    watch_.to_->outgoing()->data(builder.bytes(), watch_.request_, 0, &envelope_);
+    watch_.outgoing().data(builder.bytes(), watch_.request_, 0, &envelope_);
     watch_.owes_end_ = false;
   }
 
@@ -119,7 +119,7 @@ class Watch::Frames {
     const auto send = [&](BatchView batch, const EqualRows::Batches& keeps) {
       --left;
       const std::uint32_t flags = left > 0 || !last ? std::uint32_t{frame_more} : 0;
-      watch_.to_->outgoing()->data(batch.bytes(), watch_.request_, flags, &envelope_, keeps);
+      watch_.outgoing().data(batch.bytes(), watch_.request_, flags, &envelope_, keeps);
     };
     ready_->own.for_each([&](BatchView batch) { send(batch, nullptr); });
     if (equal) for_each_batch(*equal, [&](BatchView batch) { send(batch, equal); });
@@ -137,17 +137,20 @@ class Watch::Frames {
   std::unordered_set<Entity> destroyed_;  // entities that were reported as destroyed in this turn
 };
 
-void Watch::begin() {
-  session::Watching watching;
-  watching.sequence = world().sequence();
-  watching.clock_ns = world().now_ns();
-  watching.entities = static_cast<std::uint32_t>(entities());
+void Watch::begin(bool resumed) {
   owes_end_ = marked();
-  tell_of_watch(*to_, request_, watching, owes_end_ ? std::uint32_t{frame_more} : 0);
+  const std::uint32_t flags = owes_end_ ? std::uint32_t{frame_more} : 0;
+  const auto count = static_cast<std::uint32_t>(entities());
+  if (resumed) {
+    tell(session::Resuming{.sequence = world().sequence(), .clock_ns = world().now_ns(), .entities = count, .anew = 1},
+         flags);
+  } else {
+    tell(session::Watching{.sequence = world().sequence(), .clock_ns = world().now_ns(), .entities = count}, flags);
+  }
 }
 
 void Watch::promise(std::uint64_t request) {
-  tell_of_watch(*to_, request_, session::Following{.change = request}, frame_more);
+  tell(session::Following{.change = request}, frame_more);
   owes_end_ = true;
   promised_.push_back(request);
 }
@@ -163,10 +166,12 @@ bool Watch::send(std::uint64_t steady_now_ns, const std::function<bool()>& time_
   if (!complete) return frames.in_time();
   figures_->owed_since_ns.store(0, std::memory_order_relaxed);
   tidy_at_ = tidy_min;
+  note_done(world().sequence());
+  uncertain_.clear();
   figures_->promises.fetch_sub(promised_.size(), std::memory_order_relaxed);
   for (const std::uint64_t request : promised_)
-    tell_of_watch(*to_, request,
-                  session::Followed{.sequence = world().sequence(), .clock_ns = world().now_ns(), .watch = request_});
+    tell(session::Followed{.sequence = world().sequence(), .clock_ns = world().now_ns(), .watch = request_}, 0,
+         request);
   promised_.clear();
   state_.reset();
   return true;
@@ -295,7 +300,9 @@ bool Watch::send_rows(Frames& frames) {
       const bool lives = world().alive(e);
       const Entity parent = lives ? world().parent(e) : Entity{};
       if (!lives || !open_.contains(parent)) {
-        if (!listed_.erase(e)) continue;
+        const bool was_listed = listed_.erase(e);
+        if (was_listed) note_left(e, true);
+        if (!was_listed && !uncertain_.contains(e)) continue;
         if (lives)
           frames.building().append(e, session::Unlisted{});
         else

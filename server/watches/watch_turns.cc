@@ -60,9 +60,9 @@ void WatchTurns::take_in(WatchNews news) {
   std::visit(take, news);
 }
 
-Watch* WatchTurns::find(std::uint64_t number) const {
+std::unique_ptr<Watch>* WatchTurns::find(std::uint64_t number) {
   const auto at = std::ranges::lower_bound(watches_, number, {}, [](const auto& watch) { return watch->number(); });
-  return at != watches_.end() && (*at)->number() == number ? at->get() : nullptr;
+  return at != watches_.end() && (*at)->number() == number ? &*at : nullptr;
 }
 
 void WatchTurns::obey(WatchOrder& order) {
@@ -72,18 +72,20 @@ void WatchTurns::obey(WatchOrder& order) {
     watch->event_sequence = order.sequence;
     order_.opened(watch->to());
     watch->become(std::move(open->asked));
-    watch->begin();
+    watch->begin(open->resumed);
     send(*watch);
     watches_.push_back(std::move(watch));
     shared_.is_alone = watches_.size() == 1;
     return;
   }
-  Watch* const watch = find(order.watch);
-  if (!watch) return;
+  std::unique_ptr<Watch>* const found = find(order.watch);
+  if (!found) return;
+  if (std::holds_alternative<WatchOrder::Resume>(order.what)) return resume(*found, order);
+  Watch* const watch = found->get();
   // Send the result immediately, regardless of the watch's rate.
   const auto end_change = [&](std::uint64_t request) {
     watch->promise(request);
-    if (watch->to().outgoing()->has_room()) send(*watch);
+    if (watch->outgoing().has_room()) send(*watch);
   };
   if (auto* const become = std::get_if<WatchOrder::Become>(&order.what)) {
     if (!watch->asked().wants_events()) watch->event_sequence = order.sequence;
@@ -113,6 +115,34 @@ void WatchTurns::bound_memory() {
     if (watch->tells_state()) watch->let_state_go();
 }
 
+/// Forgets the changes that no watch needs. Those that only a resumed watch would need are
+/// forgotten if they are too many.
+void WatchTurns::forget_changes() {
+  const bool too_many = recent_.dead() >= dead_max / 2;
+  std::uint64_t needed = recent_.now();
+  for (const auto& watch : watches_)
+    if (!watch->is_paused()) needed = std::min(needed, watch->seen());
+  if (!too_many)
+    for (const auto& watch : watches_)
+      if (watch->can_resume()) needed = std::min(needed, watch->needs_since());
+  recent_.forget(needed + 1);
+  if (!too_many) return;
+  for (const auto& watch : watches_) watch->give_up_before(recent_.forgotten());
+}
+
+void WatchTurns::resume(std::unique_ptr<Watch>& watch, WatchOrder& order) {
+  auto& resume = std::get<WatchOrder::Resume>(order.what);
+  if (resume.sequence == 0 || !watch->resume(resume.sequence)) {
+    watch->figures()->promises.store(0, std::memory_order_relaxed);
+    watch->figures()->is_open.store(false, std::memory_order_relaxed);
+    watch = std::make_unique<Watch>(shared_, resume.session, watch->request(), watch->number(), watch->figures());
+    watch->event_sequence = order.sequence;
+    watch->become(std::move(resume.asked));
+    watch->begin(true);
+  }
+  send(*watch);
+}
+
 std::size_t WatchTurns::marks() const {
   std::size_t sum = 0;
   for (const auto& watch : watches_) sum += watch->marks();
@@ -122,7 +152,7 @@ std::size_t WatchTurns::marks() const {
 std::uint64_t WatchTurns::look_due_ns() const {
   std::uint64_t due = ~std::uint64_t{0};
   for (const auto& watch : watches_)
-    if (!watch->pending() || watch->to().outgoing()->has_room())
+    if (!watch->is_paused() && (!watch->pending() || watch->outgoing().has_room()))
       due = std::min(due, std::max(watch->due_ns, watch->budget.free_ns()));
   return due;
 }
@@ -139,6 +169,10 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
   order_.begin();
   for (const auto& each : watches_) {
     Watch& watch = *each;
+    if (watch.is_paused()) {
+      watch.pause();
+      continue;
+    }
     tell_gap(watch);
     if (!watch.pending() && watch.seen() == recent_.now()) continue;
     if (due_ns(watch) > now_ns)
@@ -150,7 +184,7 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
   while (Watch* const next = order_.next()) {
     Watch& watch = *next;
     // Look for changes only if there is room to send them.
-    if (!watch.to().outgoing()->has_room() && recent_.dead() < dead_max) continue;
+    if (!watch.outgoing().has_room() && recent_.dead() < dead_max) continue;
     if (turns > 0 && !time_is_left()) {
       turn.more = true;
       break;
@@ -176,9 +210,7 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
     else
       turn.more = true;
   }
-  std::uint64_t seen = recent_.now();
-  for (const auto& watch : watches_) seen = std::min(seen, watch->seen());
-  recent_.forget(seen + 1);
+  forget_changes();
   return turn;
 }
 

@@ -32,6 +32,7 @@ struct WatchOrder {
     std::uint64_t request;
     WatchAsked asked;
     std::shared_ptr<WatchFigures> figures;
+    bool resumed = false;  ///< true if it was open before its session was resumed
   };
   struct Become {
     std::uint64_t request;
@@ -41,13 +42,19 @@ struct WatchOrder {
     std::uint64_t request;
     session::FollowMore what;
   };
+  /// Continues a watch on the current connection of its session.
+  struct Resume {
+    std::shared_ptr<Session> session;
+    std::uint64_t sequence;  ///< see Watch::resume(); 0 to open the watch anew
+    WatchAsked asked;        ///< used if the watch is opened anew
+  };
   struct Close {
     /// If set, number of the request to answer with Unwatched.
     std::optional<std::uint64_t> request;
   };
   /// `sequence` is the world's sequence number at the time when the order was given.
   std::uint64_t watch = 0, sequence = 0;
-  std::variant<Open, Become, Change, Close> what;
+  std::variant<Open, Become, Change, Resume, Close> what;
 };
 struct NoWatches {};
 using WatchNews = std::variant<std::shared_ptr<Look>, TextNews, EventNews, WatchOrder, NoWatches>;
@@ -88,7 +95,9 @@ class WatchTurns {
 
  private:
   void obey(WatchOrder& order);
-  Watch* find(std::uint64_t number) const;
+  std::unique_ptr<Watch>* find(std::uint64_t number);
+  void resume(std::unique_ptr<Watch>& watch, WatchOrder& order);
+  void forget_changes();
   void send(Watch& watch);
   void bound_memory();
   std::uint64_t processor_ns() const { return processor_ns_ ? processor_ns_() : 0; }

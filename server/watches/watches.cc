@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <unordered_set>
 #include <utility>
 
 #include "registry/observe/clock.h"
@@ -92,18 +93,61 @@ std::optional<session::Fault> Watches::follow(std::shared_ptr<Session> session, 
   auto what = asked_of(asked, registry_);
   if (!what) return what.error();
   Entry& entry = **found;
-  const Wants wants = wants_of(*what, !what->open.empty());
-  want(wants);
-  drop(std::exchange(entry.wants, wants));
-  pass_on_news();
-  events_.want(*what);
-  events_.drop(entry.asked);
-  entry.asked = *what;
-  entry.asked.entities.clear();
-  entry.asked.open.clear();
+  ask(entry, *what);
   entry.figures->promises.fetch_add(1, std::memory_order_relaxed);
   give(entry.number, WatchOrder::Become{request, std::move(*what)});
   return std::nullopt;
+}
+
+void Watches::ask(Entry& entry, const WatchAsked& asked) {
+  const Wants wants = wants_of(asked, !asked.open.empty());
+  want(wants);
+  drop(std::exchange(entry.wants, wants));
+  pass_on_news();
+  events_.want(asked);
+  events_.drop(entry.asked);
+  entry.asked = asked;
+  entry.asked.entities.clear();
+  entry.asked.open.clear();
+}
+
+session::WatchesResumed Watches::resume(const std::shared_ptr<Session>& session, const session::ResumeWatches& asked,
+                                        std::size_t watches_max,
+                                        const std::function<std::optional<session::Fault>()>& may_open_more) {
+  session::WatchesResumed resumed;
+  std::unordered_set<std::uint64_t> named(asked.watches.begin(), asked.watches.end());
+  const auto refuse = [&](std::uint64_t watch, const session::Fault& fault) {
+    resumed.refused.push_back(watch);
+    resumed.reasons.push_back(fault.reason);
+    resumed.texts.push_back(fault.text);
+    (void)close(*session, watch);
+  };
+  for (std::size_t i = 0; i < asked.watches.size(); ++i) {
+    const std::uint64_t watch = asked.watches[i];
+    auto what = asked_of(asked.follows[i], registry_);
+    if (!what) {
+      refuse(watch, what.error());
+      continue;
+    }
+    if (Entry* const entry = find(*session, watch)) {
+      ask(*entry, *what);
+      give(entry->number, WatchOrder::Resume{session, asked.sequences[i], std::move(*what)});
+      continue;
+    }
+    auto fault = may_open(*session, watch, watches_max);
+    if (!fault) fault = may_open_more();
+    if (fault)
+      refuse(watch, *fault);
+    else
+      add(session, watch, std::move(*what), true);
+  }
+  std::vector<std::uint64_t> others;
+  for (const Entry& entry : entries_)
+    if (!asked.more && entry.session == session && !named.contains(entry.request)) others.push_back(entry.request);
+  for (const std::uint64_t watch : others) (void)close(*session, watch);
+  resumed.sequence = registry_.sequence();
+  resumed.clock_ns = registry_.now_ns();
+  return resumed;
 }
 
 std::optional<session::Fault> Watches::follow_more(const Session& session, std::uint64_t request,
@@ -137,7 +181,7 @@ std::expected<Watches::Entry*, session::Fault> Watches::find_to_change(const Ses
   return entry;
 }
 
-void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked) {
+void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked, bool resumed) {
   Entry entry{.session = session,
               .request = request,
               .number = ++opened_,
@@ -152,7 +196,7 @@ void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, Watch
   events_.want(entry.asked);
   const std::shared_ptr<WatchFigures> figures = entry.figures;
   entries_.push_back(std::move(entry));
-  give(opened_, WatchOrder::Open{std::move(session), request, std::move(asked), figures});
+  give(opened_, WatchOrder::Open{std::move(session), request, std::move(asked), figures, resumed});
 }
 
 /// `listing` is true if the watch lists the children of any node.

@@ -49,6 +49,13 @@ class Watches {
   /// Closes a watch. If `answered` is given, sends Unwatched for that request. Afterwards, no
   /// further frames are sent for the watch. Returns false if the watch does not exist.
   bool close(const Session& session, std::uint64_t watch, std::optional<std::uint64_t> answered = {});
+  /// Continues the watches of a resumed session, all at the same sequence, and opens those that do
+  /// not exist. Each of them sends Resuming first. Closes the others, unless `asked.more` is set.
+  /// `may_open` returns a Fault if a further watch may not be opened. The columns of `asked` must
+  /// have equal lengths.
+  session::WatchesResumed resume(const std::shared_ptr<Session>& session, const session::ResumeWatches& asked,
+                                 std::size_t watches_max,
+                                 const std::function<std::optional<session::Fault>()>& may_open);
   void close_all(const Session& session);
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
 
@@ -131,7 +138,9 @@ class Watches {
   /// Finds a watch, and checks that the watch can currently be changed.
   std::expected<Entry*, session::Fault> find_to_change(const Session& session, std::uint64_t watch,
                                                        std::uint64_t request);
-  void add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked);
+  void add(std::shared_ptr<Session> session, std::uint64_t request, WatchAsked asked, bool resumed = false);
+  /// Replaces what a watch asks for.
+  void ask(Entry& entry, const WatchAsked& asked);
   Wants wants_of(const WatchAsked& asked, bool listing) const;
   void want(const Wants& wants);
   void drop(const Wants& wants);

@@ -245,6 +245,11 @@ void World::set_code(std::string code) {
 }
 std::string World::id() const { return impl_->file.meta().world; }
 std::uint64_t World::epoch() const noexcept { return impl_->epoch.load(std::memory_order_acquire); }
+AppliedRequests& World::applied_requests() noexcept { return impl_->applied; }
+std::uint64_t World::lineage() const noexcept {
+  const std::uint64_t first = impl_->run_steps ? impl_->run_steps->first : 0;
+  return 1 + 2 * first + (impl_->run ? 1 : 0);
+}
 std::uint64_t World::durable_sequence() const noexcept { return impl_->saver.durable(); }
 std::uint64_t World::saved_sequence() const noexcept { return impl_->saver.saved(); }
 std::uint64_t World::journal_bytes() const noexcept { return impl_->saver.journal_bytes(); }
@@ -375,13 +380,15 @@ void World::Impl::recover() {
     throw WorldError(WorldErrorCode::stopped, file.path(),
                      "input " + std::to_string(options.skip) +
                          " cannot be left out: " + std::to_string(WorkMark::left_out_max) + " others are already");
+  (void)applied.read(file.meta().requests);
   Recovery journal(registry, {.code = options.code,
                               .tick = tick,
                               .not_exact = not_as_saved(load_report),
                               .schemas = std::exchange(saved_schemas, {}),
                               .stop_before = options.skip == at.sequence ? 0 : at.sequence,
                               .skip = {mark.left_out().begin(), mark.left_out().end()},
-                              .mark = &mark});
+                              .mark = &mark,
+                              .applied = &applied});
   auto read = file.journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (auto taken = journal.take(group); !taken) return std::unexpected(std::move(taken.error()));
     return !journal.has_stopped();

@@ -33,7 +33,8 @@
 
 namespace muster {
 
-class EditHistory;  // registry/history/edit_history.h
+class AppliedRequests;  // server/world/journal/applied_requests.h
+class EditHistory;      // registry/history/edit_history.h
 
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
@@ -287,6 +288,13 @@ class World {
   /// input. Inputs that were not durable when the previous process ended are lost, and their
   /// sequence numbers now identify other inputs. May be called on any thread.
   std::uint64_t epoch() const noexcept;
+  /// Returns a number that identifies the level or the run that the world is in. It changes when a
+  /// run begins or ends, but not when the world is opened again. Must be called on the world
+  /// thread.
+  std::uint64_t lineage() const noexcept;
+  /// Returns the requests of sessions that were applied, including those found in the file when the
+  /// world was opened. Must be used on the world thread.
+  AppliedRequests& applied_requests() noexcept;
   /// Returns the sequence number of the last input on disk, either in the state or in the journal.
   /// May be called on any thread.
   std::uint64_t durable_sequence() const noexcept;

@@ -19,6 +19,7 @@
 #include "registry/moments/moments.h"
 #include "schema/hash.h"
 #include "server/world/file/world_file.h"
+#include "server/world/journal/applied_requests.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/work_mark.h"
 #include "server/world/saving/saver.h"
@@ -51,6 +52,7 @@ struct World::Impl {
   std::unique_ptr<ThreadPool> pool;
   EntityRegistry registry;
   EditHistory history;  // the registry's edit log
+  AppliedRequests applied;
   Handlers handlers;
   std::vector<FlushVisitor*> visitors;
   LoadReport load_report;
@@ -94,6 +96,7 @@ struct World::Impl {
             .code = options.code,
             .types_fingerprint = registry.types().fingerprint(),
             .types = registry.types().types(),
+            .requests = applied.text(),
             .only_if_changed = true};
   }
   /// Reads the history from the file.

@@ -83,7 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         {
           OutgoingLimits limits;
           limits.data_bytes_max = std::size_t{1} << (input.take<std::uint8_t>() % 20);
-          auto made = std::make_unique<Follower>(of.registry, of.watches, limits);
+          auto made = std::make_unique<Follower>(of.registry, of.watches, limits, operation % 16 == 1);
           const session::Follow what = ask(input, changer);
           if (asked_of(what, of.registry).has_value()) {
             made->open(what);
@@ -134,6 +134,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       case 7: now_ns += input.take<std::uint32_t>(); [[fallthrough]];
       case 8: of.watches.after_flush(now_ns); break;
+      case 9:  // its connection is lost
+        if (one) {
+          one->lose();
+          for (std::uint8_t left = input.take<std::uint8_t>() % 8; left > 0; --left) {
+            changer.step();
+            if (left % 2 == 0) of.watches.after_flush(now_ns);
+          }
+          (void)one->resume();
+          forget_dead(*one);
+        }
+        break;
       default: changer.step();
     }
   }

@@ -29,11 +29,14 @@ class HandWorld final : public WorldSide {
   std::function<std::vector<std::string>()> gives_plugins;
   std::function<std::expected<std::vector<ReloadedPlugin>, std::string>(std::string_view)> on_reload;
 
-  std::uint64_t its_epoch = 0;
+  std::uint64_t its_epoch = 0, its_lineage = 1;
+  std::function<AppliedRequests*()> gives_applied_requests;
   std::function<std::optional<Run>()> gives_run;
   std::function<std::expected<void, std::string>(bool)> on_set_run;  ///< done at once
 
   std::uint64_t epoch() const override { return its_epoch; }
+  std::uint64_t lineage() const override { return its_lineage; }
+  AppliedRequests* applied_requests() override { return gives_applied_requests ? gives_applied_requests() : nullptr; }
   std::optional<Run> run() const override { return gives_run ? gives_run() : std::nullopt; }
   void set_run(bool on, RunDone then) override {
     if (on_set_run)

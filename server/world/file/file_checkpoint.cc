@@ -220,6 +220,7 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
                   .tick = meta.tick,
                   .rows = meta.rows,
                   .digest = meta.digest};
+  meta.requests = stamp.requests;
   if (stamp.run_steps) meta.run_steps = stamp.run_steps;
   if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));

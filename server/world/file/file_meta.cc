@@ -74,6 +74,7 @@ Values values_of(const FileMeta& meta, std::uint32_t format) {
         std::to_string(point.sequence) + ' ' + std::to_string(point.tick) + ' ' + std::to_string(point.rows) + ' ' +
         point.digest + ' ' + std::to_string(point.group) + ' ' + hex(point.chain) + ' ' + point.saved +
         (point.alone ? " alone" : "");
+  if (!meta.requests.empty()) values["requests"] = meta.requests;
   if (meta.run_steps) {
     values["run_first"] = std::to_string(meta.run_steps->first);
     values["run_last"] = std::to_string(meta.run_steps->last);
@@ -160,6 +161,7 @@ std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t 
   meta.code = values["code"];
   meta.types = values["types"];
   meta.digest = values["digest"];
+  if (values.contains("requests")) meta.requests = values["requests"];
   meta.history = format > 2 ? values["history"] : StateDigest{}.text();
   struct Number {
     const char* name;

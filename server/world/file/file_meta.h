@@ -61,6 +61,9 @@ struct FileMeta {
   /// Format 2 does not contain these values.
   std::uint64_t steps = 0;
   std::string history;
+  /// The newest requests of sessions that were applied (AppliedRequests::text). Missing in files of
+  /// earlier versions, and if there are none.
+  std::string requests = {};
   std::optional<FileLevel> level = {};     ///< set while a run is on
   std::optional<RunSteps> run_steps = {};  ///< steps of the current run, or of the last one
   std::vector<FilePoint> past = {};        ///< the past checkpoints that are kept, the oldest first

@@ -77,6 +77,9 @@ struct CheckpointStamp {
   /// back.
   std::span<const TypeDescriptor* const> types = {};
 
+  /// Requests of sessions that were applied (FileMeta::requests).
+  std::string requests = {};
+
   /// If true, and if the rows, steps, sequence number, and tick equal those of the previous
   /// checkpoint, nothing is written and the previous report is returned.
   bool only_if_changed = false;

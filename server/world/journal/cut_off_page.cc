@@ -14,22 +14,22 @@ namespace muster {
 namespace {
 
 // Signal handlers apply to the whole process, so the handler finds its data in global variables.
-std::array<std::atomic<std::uintptr_t>, 64> pages;
+std::array<std::atomic<std::uintptr_t>, 64> guarded_pages;
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
-struct sigaction before;  // written while the handler is not installed
-Mutex mutex;
+struct sigaction action_before;  // written while the handler is not installed
+Mutex handler_mutex;
 // Remains true even if another handler is later installed over this one.
-bool installed MUSTER_GUARDED_BY(mutex) = false;
+bool installed MUSTER_GUARDED_BY(handler_mutex) = false;
 
 bool any_guarded() noexcept {
-  for (const auto& page : pages)
+  for (const auto& page : guarded_pages)
     if (page.load(std::memory_order_acquire) != 0) return true;
   return false;
 }
 
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  for (const auto& each : pages) {
+  for (const auto& each : guarded_pages) {
     const std::uintptr_t page = each.load(std::memory_order_acquire);
     if (page == 0 || info->si_code <= 0 || at < page || at - page >= guarded_page_bytes) continue;
     const int error = errno;
@@ -38,8 +38,9 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
     errno = error;
     if (zeros != MAP_FAILED) return;
   }
-  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
-  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
+  if ((action_before.sa_flags & SA_SIGINFO) != 0) return action_before.sa_sigaction(signal, info, context);
+  if (action_before.sa_handler != SIG_DFL && action_before.sa_handler != SIG_IGN)
+    return action_before.sa_handler(signal);
   // The raised signal is delivered when this handler returns.
   ::signal(signal, SIG_DFL);
   ::raise(signal);
@@ -48,16 +49,16 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void guard_page(void* page) noexcept {
-  const MutexLock lock(mutex);
+  const MutexLock lock(handler_mutex);
   if (!installed) {
     struct sigaction action{};
     action.sa_sigaction = on_bus_error;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     ::sigemptyset(&action.sa_mask);
-    if (::sigaction(SIGBUS, &action, &before) != 0) return;
+    if (::sigaction(SIGBUS, &action, &action_before) != 0) return;
     installed = true;
   }
-  for (auto& each : pages) {
+  for (auto& each : guarded_pages) {
     if (each.load(std::memory_order_relaxed) != 0) continue;
     each.store(reinterpret_cast<std::uintptr_t>(page), std::memory_order_release);
     return;
@@ -65,14 +66,14 @@ void guard_page(void* page) noexcept {
 }
 
 void unguard_page(void* page) noexcept {
-  const MutexLock lock(mutex);
-  for (auto& each : pages)
+  const MutexLock lock(handler_mutex);
+  for (auto& each : guarded_pages)
     if (each.load(std::memory_order_relaxed) == reinterpret_cast<std::uintptr_t>(page))
       each.store(0, std::memory_order_release);
   if (!installed || any_guarded()) return;
   struct sigaction now{};
   if (::sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_bus_error)
-    installed = ::sigaction(SIGBUS, &before, nullptr) != 0;
+    installed = ::sigaction(SIGBUS, &action_before, nullptr) != 0;
 }
 
 }  // namespace muster

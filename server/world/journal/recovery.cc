@@ -20,6 +20,7 @@
 #include "registry/host.h"
 #include "registry/state/saved_types.h"
 #include "schema/muster.h"
+#include "server/world/journal/applied_requests.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/work_mark.h"
 
@@ -83,6 +84,7 @@ Recovery::Recovery(EntityRegistry& registry, Start start)
       stop_before_(start.stop_before),
       skip_(std::move(start.skip)),
       mark_(start.mark),
+      applied_(start.applied),
       tick_(start.tick),
       schemas_(std::move(start.schemas)) {
   report_.why = std::move(start.not_exact);
@@ -166,7 +168,7 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
         } else {
           posts_first_ = posts_first_ && record.envelope.kind == InputKind::post;
           for (const CascadeCut& cut : record.cuts) registry_.host().expect_cut(cut);
-          registry_.host().replay(record.envelope, record.batch);
+          note_applied(record.envelope, registry_.host().replay(record.envelope, record.batch));
           ++report_.inputs;
         }
         break;
@@ -176,6 +178,11 @@ std::expected<void, std::string> Recovery::take(const JournalGroup& group) {
     return std::unexpected(place + ": ends with input " + std::to_string(registry_.sequence()) + ", not " +
                            std::to_string(group.last));
   return {};
+}
+
+void Recovery::note_applied(const Envelope& envelope, const Receipt& receipt) const {
+  if (applied_ && envelope.session != 0 && envelope.request != 0)
+    applied_->note(envelope.session, applied_request(envelope.request, receipt));
 }
 
 SavedTypes* Recovery::then() {
@@ -277,6 +284,7 @@ void Recovery::apply_edit(const JournalGroup& group, const JournalRecord& record
                                                    .request = record.envelope.request,
                                                    .kind = InputKind::push},
                                                   record.batch, timed_);
+  note_applied(record.envelope, receipt);
   ++report_.edits;
   const TypeDescriptor* const known = registry_.types().find(type);
   const std::string name = known ? known->name : "a message";

@@ -33,6 +33,7 @@
 
 namespace muster {
 
+class AppliedRequests;
 class EntityRegistry;
 class SavedTypes;
 class WorkMark;
@@ -94,6 +95,8 @@ class Recovery {
     /// Inputs to leave out. After the first of them, only edits are applied.
     std::vector<std::uint64_t> skip = {};
     WorkMark* mark = nullptr;  ///< marks the input that is being handled; may be null
+    /// Notes the requests of sessions that are replayed; may be null.
+    AppliedRequests* applied = nullptr;
   };
   Recovery(EntityRegistry& registry, Start start);
 
@@ -114,6 +117,8 @@ class Recovery {
   /// Grants the ids of `record` again, possibly along with other ids. Returns true if the record's
   /// ids are now granted.
   bool grant_again(const JournalRecord& record);
+  /// Notes the result of a session's request.
+  void note_applied(const Envelope& envelope, const Receipt& receipt) const;
   /// Creates an empty input with the given sequence number.
   void pass_over(std::uint64_t sequence, InputKind kind);
   /// Adds a schema that the world learned after the checkpoint.
@@ -129,6 +134,7 @@ class Recovery {
   const std::uint64_t stop_before_;
   const std::vector<std::uint64_t> skip_;
   WorkMark* const mark_;
+  AppliedRequests* const applied_;
   std::uint64_t tick_;
   std::vector<std::vector<std::byte>> schemas_;  // schemas of the checkpoint and of later records
   std::shared_ptr<SavedTypes> then_;             // built from schemas_ when needed

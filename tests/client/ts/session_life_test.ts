@@ -122,7 +122,8 @@ test('answers go to whoever asked, in whatever order they come; each question ha
   for (const i of [3, 0, 4, 2, 1]) server.tell(session.Info, { entities: i }, { request: requests[i] });
   server.tell(session.Info, { entities: 99 }, { request: requests[0] }); // again: nobody waits
   assert.deepEqual((await Promise.all(calls)).map(({ entities }) => entities), [0, 1, 2, 3, 4]);
-  const { waiting } = (client as unknown as { connection: { waiting: Map<bigint, unknown> } }).connection;
+  type Inside = { connection: { requests: { waiting: Map<bigint, unknown> } } };
+  const { waiting } = (client as unknown as Inside).connection.requests;
   assert.equal(waiting.size, 0);
 });
 

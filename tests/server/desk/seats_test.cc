@@ -174,7 +174,8 @@ TEST_CASE("a session is answered on the connection that it has now, and ends wit
   CHECK(world.desk->sessions() == 1);
 }
 
-TEST_CASE("answers and watches that wait for room in the queue of a connection go on with another", "[desk]") {
+TEST_CASE("answers that wait for room in the queue of a connection go on with another, and so do watches once resumed",
+          "[desk]") {
   HandDesk world;
   const Entity unit = world.registry.create("unit", arena::Health{.value = 1});
   const auto one = world.join("one", session::Role::view, {.control_bytes_max = 3000, .data_bytes_max = 1});
@@ -194,6 +195,8 @@ TEST_CASE("answers and watches that wait for room in the queue of a connection g
   REQUIRE(world.desk->questions_waiting() == 1);
   const auto waiting = first->outgoing.waiting();
   one->connect(std::make_shared<Connection>());
+  first->outgoing.close();
+  world.ask(*one, 7, session::ResumeWatches{.watches = {5}, .sequences = {0}, .follows = {follow}});
   // What the door does once a queue has room.
   world.desk->on_watch_room();
   world.desk->world().wake();
@@ -204,6 +207,7 @@ TEST_CASE("answers and watches that wait for room in the queue of a connection g
     info = info || (frame.is<session::Info>() && frame.header.request == 6);
     if (!frame.is<session::Values>()) continue;
     const auto values = session::read<session::Values>(frame.batch());
+    if (values.component != TypeTraits<arena::Health>::id) continue;
     REQUIRE(values.values.size() == sizeof(arena::Health));
     std::memcpy(&value, values.values.data(), sizeof value);
   }

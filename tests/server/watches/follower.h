@@ -1,5 +1,5 @@
-// Who watches without a socket: the frames that a watch queues are read at once, or late, and applied; and what it should know is
-// read from the registry, by a rule as simple as can be.
+// Who watches without a socket: the frames that a watch queues are read at once, or late, and
+// applied; and what it should know is read from the registry, by a rule as simple as can be.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,8 +46,11 @@ struct Follower {
     std::vector<std::byte> bytes;
   };
 
-  Follower(EntityRegistry& of, Watches& to, OutgoingLimits limits = {})
-      : registry(of), watches(to), session(testing::made_session(limits, {}, {session::Role::view})) {
+  Follower(EntityRegistry& of, Watches& to, OutgoingLimits limits = {}, bool resumable = false)
+      : registry(of),
+        watches(to),
+        outgoing_limits(limits),
+        session(testing::made_session(limits, {.resumable = resumable}, {session::Role::view})) {
     REQUIRE(types.add<session::Ack>());
     for (const auto& schema : registry.types().schemas()) REQUIRE(types.add_schema(schema));
   }
@@ -61,6 +65,7 @@ struct Follower {
   void change(session::Follow what) {
     what.watch = watch;
     const session::Follow before = std::exchange(asked, what);
+    whole_sequence = 0;
     changes[++last_request] = [this, before, what] {
       for (const Entity node : before.open)
         if (std::ranges::find(what.open, node) == what.open.end()) forget_node(node);
@@ -73,6 +78,7 @@ struct Follower {
   }
   void change_more(session::FollowMore what) {
     what.watch = watch;
+    whole_sequence = 0;
     const auto take = [](std::vector<Entity>& list, const std::vector<Entity>& less, const std::vector<Entity>& add) {
       std::erase_if(list, [&](Entity e) { return std::ranges::find(less, e) != less.end(); });
       list.insert(list.end(), add.begin(), add.end());
@@ -93,8 +99,28 @@ struct Follower {
     return testing::take_frames(*session->outgoing(), decoder, [&](const WireFrame& frame) {
       REQUIRE(verify_batch(frame.batch, types).has_value());
       ++frames;
+      bytes += frame.header.bytes;
       apply(frame.header, frame.envelope, BatchView(frame.batch));
     });
+  }
+  /// The connection is lost, with everything in its queue.
+  void lose() { session->outgoing()->close(); }
+  /// Continues on a new connection. Returns false if the watch is told anew.
+  bool resume() {
+    session->connect(std::make_shared<Connection>(outgoing_limits));
+    decoder = FrameDecoder(64u << 20, true);
+    texts.clear();
+    changes.clear();
+    changing.clear();
+    told_anew.reset();
+    const auto resumed =
+        watches.resume(session, {.watches = {watch}, .sequences = {whole_sequence}, .follows = {asked}}, 64,
+                       [] { return std::nullopt; });
+    REQUIRE(resumed.refused.empty());
+    while (!told_anew && read()) {
+    }
+    REQUIRE(told_anew);
+    return !*told_anew;
   }
   /// Until nothing more comes.
   void read_all(std::uint64_t now_ns = 0) {
@@ -172,6 +198,7 @@ struct Follower {
 
   EntityRegistry& registry;
   Watches& watches;
+  const OutgoingLimits outgoing_limits;
   std::shared_ptr<Session> session;
   TypeTable types;
   FrameDecoder decoder{64u << 20, true};
@@ -180,12 +207,18 @@ struct Follower {
   Known known;
   std::map<std::uint64_t, std::string> texts;
   std::vector<Event> events;
-  std::map<std::uint64_t, std::function<void()>> changes;  // that were asked for, and what is forgotten with each
-  std::set<std::uint64_t> changing;                        // that began to be told
+  // That were asked for, and what is forgotten with each
+  std::map<std::uint64_t, std::function<void()>> changes;
+  std::set<std::uint64_t> changing;  // that began to be told
   std::uint64_t lost = 0, frames = 0, messages = 0;
   std::uint64_t sequence = 0;
+  // The sequence of the last complete state, or 0 while a change is under way
+  std::uint64_t whole_sequence = 0;
+  std::uint64_t bytes = 0;        // of the frames that were read
+  std::optional<bool> told_anew;  // Resuming.anew, once it was read
   bool whole = false;
-  std::function<void()> on_whole;     // called once, with the next frame after which nothing is owed
+  // Called once, with the next frame after which nothing is owed
+  std::function<void()> on_whole;
   std::function<void()> on_followed;  // likewise, with the next change that was told
 
  private:
@@ -197,6 +230,14 @@ struct Follower {
 
   void apply(const FrameHeader& header, const FrameEnvelope& envelope, BatchView batch) {
     take(header, envelope, batch);
+    if (whole && header.request == watch && !(header.flags & frame_event) && changes.empty() && changing.empty()) {
+      if (header.flags & frame_envelope)
+        whole_sequence = envelope.sequence;
+      else if (batch.type() == TypeTraits<session::Watching>::id)
+        whole_sequence = session::read<session::Watching>(batch).sequence;
+      else if (batch.type() == TypeTraits<session::Resuming>::id)
+        whole_sequence = session::read<session::Resuming>(batch).sequence;
+    }
     if (whole && on_whole && header.request == watch && !(header.flags & frame_event))
       std::exchange(on_whole, nullptr)();
   }
@@ -236,6 +277,13 @@ struct Follower {
     ++messages;
     switch (batch.type()) {
       case TypeTraits<session::Watching>::id: return;
+      case TypeTraits<session::Resuming>::id:
+        told_anew = session::read<session::Resuming>(batch).anew != 0;
+        if (*told_anew) {
+          known = {};
+          if (!whole) whole_sequence = 0;
+        }
+        return;
       case TypeTraits<session::Following>::id: {
         const std::uint64_t change = session::read<session::Following>(batch).change;
         REQUIRE(changes.contains(change));
