@@ -170,7 +170,6 @@ set(muster_world_sources
   server/world/file/type_rows.cc
   server/world/file/world_error.cc
   server/world/file/world_file.cc
-  server/world/journal/applied_requests.cc
   server/world/journal/code_identity.cc
   server/world/journal/cut_off_page.cc
   server/world/journal/journal_recorder.cc
@@ -184,8 +183,6 @@ set(muster_world_sources
   server/world/play.cc
   server/world/replay/replay.cc
   server/world/replay/slice.cc
-  server/world/restore.cc
-  server/world/replay/tick_hashes.cc
   server/world/restore.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
@@ -204,16 +201,12 @@ set(muster_world_sources
   server/world/world.cc
 )
 set(muster_server_sources
-  server/access/access_rules.cc
+  server/access/address_file.cc
   server/access/refusals.cc
-  server/access/suggestion.cc
-  server/access/resume_key.cc
   server/access/users.cc
   server/desk/asked_figures.cc
   server/desk/desk.cc
-  server/desk/desk_away.cc
   server/desk/desk_figures.cc
-  server/door/address_file.cc
   server/door/disk_thread.cc
   server/door/door_audit.cc
   server/door/http_connection.cc
@@ -224,17 +217,14 @@ set(muster_server_sources
   server/door/socket_stream.cc
   server/door/tls_certificates.cc
   server/door/tls_stream.cc
-  server/session/user_rates.cc
   server/door/users_changes.cc
   server/door/web_stream.cc
   server/edits/budgets.cc
   server/edits/edit_cost.cc
   server/edits/intake.cc
   server/edits/made_things.cc
-  server/edits/place_rights.cc
   server/edits/refusal_text.cc
   server/edits/removal.cc
-  server/edits/repeated_edits.cc
   server/edits/slow_edits.cc
   server/edits/step_changes.cc
   server/edits/text_sweep.cc
@@ -285,7 +275,6 @@ set(muster_server_sources
   server/watches/watch.cc
   server/watches/watch_asked.cc
   server/watches/watch_events.cc
-  server/watches/watch_resuming.cc
   server/watches/watch_sending.cc
   server/watches/watch_turns.cc
   server/watches/watches.cc
@@ -426,7 +415,6 @@ set(muster_public_headers
   server/world/journal/recovery.h
   server/world/replay/replay.h
   server/world/replay/slice.h
-  server/world/restored.h
   server/world/replay/tick_hashes.h
   server/world/restored.h
   server/world/run.h
@@ -443,7 +431,6 @@ set(muster_schemas
   schema/costs.fbs
   schema/handlers.fbs
   schema/muster.fbs
-  schema/resume.fbs
   schema/run.fbs
   schema/saving.fbs
   schema/scene.fbs

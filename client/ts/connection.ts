@@ -6,7 +6,7 @@ import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Frame } from './frame.js';
 import { greet } from './greeting.js';
-import { error_of, guarded, sent_badly } from './received.js';
+import { answer_of, error_of, guarded, sent_badly } from './received.js';
 import type { Received } from './received.js';
 import { Requests } from './requests.js';
 import type { Listener } from './requests.js';

@@ -12,6 +12,7 @@
 
 #include "registry/observe/clock.h"
 #include "server/desk/desk.h"
+#include "system/random_id.h"
 
 namespace muster {
 
