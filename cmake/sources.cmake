@@ -248,6 +248,7 @@ set(muster_server_sources
   server/server.cc
   server/session/judge.cc
   server/session/outgoing.cc
+  server/session/presence_board.cc
   server/session/requests.cc
   server/session/server_limits.cc
   server/session/session.cc
@@ -405,6 +406,7 @@ set(muster_schemas
   schema/costs.fbs
   schema/handlers.fbs
   schema/muster.fbs
+  schema/presence.fbs
   schema/run.fbs
   schema/saving.fbs
   schema/scene.fbs

@@ -51,6 +51,7 @@ SessionProtocol::~SessionProtocol() {
   if (door_.log && !why) door_.log("left: " + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
     door_.log("closed: " + shown_session() + ": " + why->text);
+  door_.presence.leave(*session_);
   session_.reset();
   desk_.leave(*connection_);
 }
@@ -110,6 +111,7 @@ void SessionProtocol::on_crowd() {
 }
 
 void SessionProtocol::check_user(Users::Clock::time_point now) {
+  door_.presence.tell();
   if (welcomed() && !outgoing_.closed() && !door_.users.may_stay(admitted_, now)) refuse(token_ended(), 0);
 }
 
@@ -151,6 +153,7 @@ void SessionProtocol::on_no_more() {
   if (!welcomed()) return;
   connection_->received_bytes.fetch_add(std::exchange(received_bytes_, 0), std::memory_order_relaxed);
   desk_.pass_on(*session_);
+  door_.presence.tell();
 }
 
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
@@ -258,6 +261,7 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
                           welcome.session = session.number;
                           answer(session, request, welcome);
                         });
+  door_.presence.join(session_);
   if (door_.log)
     door_.log("welcomed: " + shown_session() + ", number " + std::to_string(session_->number) +
               (admitted_.user == 0 ? "" : ", user " + std::to_string(admitted_.user)));
@@ -335,6 +339,16 @@ void SessionProtocol::answer_at_door(const session::Kick& what, std::uint64_t re
   if (itself) answer(*session_, request, kicked);
   if (door_.evict) kicked.sessions = door_.evict(user->number, why);
   if (!itself) answer(*session_, request, kicked);
+}
+
+void SessionProtocol::answer_at_door(const session::SetPresence& what, std::uint64_t request) {
+  const auto set = door_.presence.set(*session_, what);
+  if (!set) return outgoing_.fault(set.error(), request);
+  if (request != 0) answer(*session_, request, *set);
+}
+
+void SessionProtocol::answer_at_door(const session::GetPresence& what, std::uint64_t request) {
+  answer(*session_, request, door_.presence.get(*session_, what, desk_.limits().page_bytes_max));
 }
 
 void SessionProtocol::answer_at_door(const session::ListTokens&, std::uint64_t request) {

@@ -17,6 +17,7 @@
 #include "server/door/users_changes.h"
 #include "server/door/wire_stream.h"
 #include "server/session/judge.h"
+#include "server/session/presence_board.h"
 
 namespace muster {
 
@@ -33,6 +34,7 @@ struct Door {
   std::function<std::uint32_t(std::uint64_t user, const session::Fault& why)> evict = {};
   std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
   UsersChanges users_changes{users};
+  PresenceBoard presence = {};
 };
 
 /// Must be used by only one thread at a time.
@@ -107,6 +109,8 @@ class SessionProtocol {
   void answer_at_door(const session::ListTokens& what, std::uint64_t request);
   void answer_at_door(const session::RevokeToken& what, std::uint64_t request);
   void answer_at_door(const session::Kick& what, std::uint64_t request);
+  void answer_at_door(const session::SetPresence& what, std::uint64_t request);
+  void answer_at_door(const session::GetPresence& what, std::uint64_t request);
   /// If the world file was moved, refuses to change the list of users and returns true.
   bool refuse_if_displaced(std::uint64_t request);
   void refuse_user(const UserFault& fault, std::uint64_t request);
