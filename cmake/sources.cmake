@@ -263,6 +263,7 @@ set(muster_server_sources
   server/session/audit_line.cc
   server/session/judge.cc
   server/session/outgoing.cc
+  server/session/presence_board.cc
   server/session/requests.cc
   server/session/server_limits.cc
   server/session/session.cc
@@ -431,6 +432,7 @@ set(muster_schemas
   schema/costs.fbs
   schema/handlers.fbs
   schema/muster.fbs
+  schema/presence.fbs
   schema/run.fbs
   schema/saving.fbs
   schema/scene.fbs

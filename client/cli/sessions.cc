@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 #include <unordered_map>
+#include <utility>
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
@@ -86,6 +87,33 @@ std::string wait_text(const session::Sessions& of, std::size_t i) {
   // Waits below 100 ms are normal for data in transit.
   if (of.waits_for[i] == session::WaitsFor::nothing || of.stuck_ns[i] < 100'000'000) return "";
   return (of.waits_for[i] == session::WaitsFor::line ? "the line, " : "credit, ") + age_text(of.stuck_ns[i]);
+}
+
+/// Gets the presence of all sessions, by session number.
+std::unordered_map<std::uint64_t, session::Present> all_presence(Client& client) {
+  std::unordered_map<std::uint64_t, session::Present> all;
+  for (std::uint64_t after = 0;;) {
+    session::Presence page = must(client.ask(session::GetPresence{.after = after}));
+    if (page.people.empty()) return all;
+    after = page.people.back().session;
+    for (session::Present& each : page.people) all.insert_or_assign(each.session, std::move(each));
+    if (!page.more) return all;
+  }
+}
+
+/// Names the first entity, as in "/town/orc and 2 more".
+std::string entities_text(Client& client, const std::vector<Entity>& entities) {
+  if (entities.empty()) return "";
+  const auto shown = client.show(entities[0]);
+  std::string text = shown ? shown->about.path : id_text(entities[0]);
+  if (entities.size() > 1) text += " and " + std::to_string(entities.size() - 1) + " more";
+  return text;
+}
+
+void add_entities(JsonWriter& out, const char* name, const std::vector<Entity>& entities) {
+  out.key(name).open_array();
+  for (const Entity each : entities) out.value(id_text(each));
+  out.close_array();
 }
 
 std::string role_text(std::uint8_t role) { return std::string(session::name_of(static_cast<session::Role>(role))); }
@@ -313,17 +341,20 @@ class Looks {
 void who(const Common& common) {
   RemoteWorld world(connect(common.where));
   const session::Sessions all = all_sessions(world.client());
+  auto presence = all_presence(world.client());
   JsonWriter out;
   out.open_array();
   Columns columns({"SESSION", "NAME", "KIND", "ROLE", "FOR", "EDITS", "WATCHES", "WATCHED", "ROWS TOLD", "SENT",
-                   "WAITING", "OLDEST OWED", "WAITS FOR"});
+                   "WAITING", "OLDEST OWED", "WAITS FOR", "SELECTED", "LOCKED"});
   for (std::size_t i = 0; i < all.sessions.size(); ++i) {
+    const session::Present& present = presence[all.sessions[i]];
     const std::uint64_t waiting = all.answer_bytes[i] + all.watch_bytes[i];
     columns.add({session_text(all.sessions[i]), name_text(all, i), all.kinds[i], role_text(all.roles[i]),
                  age_text(all.connected_ns[i]), std::to_string(all.edits[i]), std::to_string(all.watches[i]),
                  all.watches[i] ? std::to_string(all.watched[i]) : "", std::to_string(all.rows[i]),
                  bytes_text(all.sent_bytes[i]), waiting ? bytes_text(waiting) : "", age_text(all.oldest_ns[i]),
-                 wait_text(all, i)});
+                 wait_text(all, i), entities_text(world.client(), present.selection),
+                 entities_text(world.client(), present.locks)});
     out.open_object().member("session", session_number(all.sessions[i]));
     out.member("session_number", std::to_string(all.sessions[i]))
         .member("user", all.users[i])
@@ -335,6 +366,9 @@ void who(const Common& common) {
     out.member("watch_bytes", all.watch_bytes[i]).member("watches", all.watches[i]);
     out.member("watched", all.watched[i]).member("rows", all.rows[i]).member("oldest_ns", all.oldest_ns[i]);
     out.member("waits_for", session::name_of(all.waits_for[i])).member("stuck_ns", all.stuck_ns[i]);
+    add_entities(out, "selection", present.selection);
+    add_entities(out, "dragged", present.dragged);
+    add_entities(out, "locks", present.locks);
     out.close_object();
   }
   common.json ? print_line(out.close_array().text()) : columns.print();

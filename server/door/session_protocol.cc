@@ -64,6 +64,8 @@ SessionProtocol::~SessionProtocol() {
     door_.log("closed: " + shown_session() + ": " + why->text);
   audit_logout(desk_, *session_, why);
   sender_->seen = std::chrono::system_clock::now();
+  // A newer connection may have taken the session.
+  if (session_->connection() == connection_) door_.presence.leave(*session_);
   session_.reset();
   desk_.leave(*connection_);
 }
@@ -130,6 +132,7 @@ void SessionProtocol::on_crowd() {
 }
 
 void SessionProtocol::check_user(Users::Clock::time_point now) {
+  door_.presence.tell();
   if (welcomed() && !outgoing_.closed() && !door_.users.may_stay(admitted_, now)) refuse(token_ended(), 0);
 }
 
@@ -175,6 +178,7 @@ void SessionProtocol::on_no_more() {
   if (!welcomed()) return;
   connection_->received_bytes.fetch_add(std::exchange(received_bytes_, 0), std::memory_order_relaxed);
   desk_.pass_on(*session_);
+  door_.presence.tell();
 }
 
 SessionProtocol::Outcome SessionProtocol::on_frame(const WireFrame& frame) {
@@ -352,6 +356,7 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
   const auto begin = [&] {
     sender_ = &door_.rates.begin(admitted_.user, admitted_.name, admitted_.rights.role < RemoteRight::admin);
     audit_login(desk_, *session_);
+    door_.presence.join(session_);
   };
   if (!hello.resume.empty() && resumes(hello, welcome, request)) {
     begin();
@@ -486,6 +491,16 @@ void SessionProtocol::answer_at_door(const session::Kick& what, std::uint64_t re
   if (itself) answer(*session_, request, kicked);
   if (door_.evict) kicked.sessions = door_.evict(user->number, why);
   if (!itself) answer(*session_, request, kicked);
+}
+
+void SessionProtocol::answer_at_door(const session::SetPresence& what, std::uint64_t request) {
+  const auto set = door_.presence.set(*session_, what);
+  if (!set) return outgoing_.fault(set.error(), request);
+  if (request != 0) answer(*session_, request, *set);
+}
+
+void SessionProtocol::answer_at_door(const session::GetPresence& what, std::uint64_t request) {
+  answer(*session_, request, door_.presence.get(*session_, what, desk_.limits().page_bytes_max));
 }
 
 void SessionProtocol::answer_at_door(const session::ListTokens&, std::uint64_t request) {

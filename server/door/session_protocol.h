@@ -18,6 +18,7 @@
 #include "server/door/users_changes.h"
 #include "server/door/wire_stream.h"
 #include "server/session/judge.h"
+#include "server/session/presence_board.h"
 #include "server/session/user_rates.h"
 
 namespace muster {
@@ -44,6 +45,7 @@ struct Door {
   std::optional<ResumeKey> known_resume_key = {};  ///< see resume_key()
   /// Returns the key for resuming sessions. The first call reads the file, or writes it.
   const ResumeKey& resume_key();
+  PresenceBoard presence = {};
 };
 
 /// Must be used by only one thread at a time.
@@ -135,6 +137,8 @@ class SessionProtocol {
   void answer_at_door(const session::ListTokens& what, std::uint64_t request);
   void answer_at_door(const session::RevokeToken& what, std::uint64_t request);
   void answer_at_door(const session::Kick& what, std::uint64_t request);
+  void answer_at_door(const session::SetPresence& what, std::uint64_t request);
+  void answer_at_door(const session::GetPresence& what, std::uint64_t request);
   /// If the world file was moved, refuses to change the list of users and returns true.
   bool refuse_if_displaced(std::uint64_t request);
   void refuse_user(const UserFault& fault, std::uint64_t request);

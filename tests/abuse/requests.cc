@@ -28,6 +28,8 @@ const std::vector<Requests::Kind>& Requests::kinds() {
       {"Follow", view, 10, &Requests::follow},
       {"FollowMore", view, 4, &Requests::follow_more},
       {"GetClock", view, 2, &Requests::get_clock},
+      {"SetPresence", view, 5, &Requests::set_presence},
+      {"GetPresence", view, 3, &Requests::get_presence},
       {"ListHandlers", view, 2, &Requests::list_handlers},
       {"WhyApart", view, 2, &Requests::why_apart},
       {"GetInfo", view, 3, &Requests::get_info},
@@ -254,6 +256,18 @@ void Requests::list_handlers(BatchBuilder& out, Belongings&) {
 }
 void Requests::get_clock(BatchBuilder& out, Belongings&) {
   session::append(out, session::GetClock{.follow = random_.small(2)});
+}
+void Requests::set_presence(BatchBuilder& out, Belongings& has) {
+  session::SetPresence ask;
+  for (auto* list : {&ask.selection, &ask.dragged, &ask.locks})
+    for (std::uint64_t left = random_.percent(5) ? 300 : random_.small(6); left > 0; --left)
+      list->push_back(has.any(random_, known_));
+  if (random_.percent(50)) ask.camera.resize(random_.percent(90) ? 6 : random_.small(9), 0.5f);
+  session::append(out, ask);
+}
+void Requests::get_presence(BatchBuilder& out, Belongings&) {
+  session::append(out,
+                  session::GetPresence{.after = random_.percent(80) ? 0 : random_.next(), .follow = random_.small(2)});
 }
 void Requests::set_clock(BatchBuilder& out, Belongings&) {
   session::SetClock ask{.speed = 0, .paused = random_.small(3)};

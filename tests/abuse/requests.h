@@ -66,6 +66,8 @@ class Requests {
   void list_handlers(BatchBuilder& out, Belongings& has);
   void why_apart(BatchBuilder& out, Belongings& has);
   void get_clock(BatchBuilder& out, Belongings& has);
+  void set_presence(BatchBuilder& out, Belongings& has);
+  void get_presence(BatchBuilder& out, Belongings& has);
   void set_clock(BatchBuilder& out, Belongings& has);
   void add_schema(BatchBuilder& out, Belongings& has);
   void reload(BatchBuilder& out, Belongings& has);

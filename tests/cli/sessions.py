@@ -18,7 +18,7 @@ def who_is_connected_is_listed_with_what_each_is_told(folder):
         equal([told[0]["watch_bytes"], told[1]["watch_bytes"]], [0, 0])
         assert told[0]["session"] < told[1]["session"] and told[0]["sent_bytes"] > told[0]["received_bytes"] > 0, told
         lines = folder.run("who").splitlines()
-        equal(lines[0].split(), ["SESSION", "NAME", "KIND", "ROLE", "FOR", "EDITS", "WATCHES", "WATCHED", "ROWS", "TOLD", "SENT", "WAITING", "OLDEST", "OWED", "WAITS", "FOR"])
+        equal(lines[0].split(), ["SESSION", "NAME", "KIND", "ROLE", "FOR", "EDITS", "WATCHES", "WATCHED", "ROWS", "TOLD", "SENT", "WAITING", "OLDEST", "OWED", "WAITS", "FOR", "SELECTED", "LOCKED"])
         equal([int(each["session_number"]) % 2**32 for each in told], [each["session"] for each in told])
         equal(told[0]["waits_for"], "nothing")
         equal(len(lines), 3)

@@ -100,6 +100,7 @@ class Core:
         self._waiting = {}
         self._streams = {}
         self._followed = {}
+        self._every = set()  # names of messages of which not only the newest matters
         self._received = self._credit_through = self._held = 0
 
     # ---- sending
@@ -164,11 +165,20 @@ class Core:
             while stream.frames:
                 stream.take()
 
-    def follow(self, name):
+    def follow(self, name, every=False):
         """Returns the stream of the messages with this name that the server sends without a
         question."""
         with self.lock:
+            if every:
+                self._every.add(name)
             return self._followed.setdefault(name, Stream(self, 0))
+
+    def unfollow(self, name):
+        with self.lock:
+            stream = self._followed.pop(name, None)
+            self._every.discard(name)
+            while stream is not None and stream.frames:
+                stream.take()
 
     def check_epoch(self, epoch):
         if epoch is not None and epoch != self.epoch:
@@ -295,9 +305,10 @@ class Core:
             if fault.closes:
                 self.end(Lost(fault.text, _code(fault), fault.reason))
         else:
-            stream = self._followed.get(name.rpartition(".")[2])
-            if stream is not None:  # only the newest matters
-                while stream.frames:
+            name = name.rpartition(".")[2]
+            stream = self._followed.get(name)
+            if stream is not None:
+                while stream.frames and name not in self._every:  # only the newest matters
                     self._held -= stream.frames.popleft().bytes
                 self._held += frame.bytes
                 stream.put(frame)

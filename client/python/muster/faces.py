@@ -8,6 +8,7 @@ import os
 
 from .edits import Transaction
 from .link import Link, drive, drive_async, in_background, tls_for
+from .people import People
 from .session import Session
 from .watch import Events, Watch
 from .where import find_server
@@ -81,9 +82,8 @@ async def _open(where, token, name, kind, timeout, cafile, fingerprint):
 
 class _Waiting(_Face):
     def _made(self, result):
-        if isinstance(result, Watch):
-            return BlockingWatch(result, self._link)
-        return BlockingEvents(result, self._link) if isinstance(result, Events) else result
+        face = {Watch: BlockingWatch, Events: BlockingEvents, People: BlockingPeople}.get(type(result))
+        return face(result, self._link) if face else result
 
 
 @_face(Transaction, _waiting)
@@ -131,6 +131,11 @@ class BlockingEvents(_BlockingStream):
     __doc__ = Events.__doc__
 
 
+@_face(People, _waiting)
+class BlockingPeople(_BlockingStream):
+    __doc__ = People.__doc__
+
+
 @_face(Session, _waiting)
 class Client(_Waiting):
     """A session whose methods wait for their answers. Several threads may use it."""
@@ -169,9 +174,8 @@ def connect(where=None, *, token=None, name=None, kind="python", timeout=10, caf
 
 class _Asynchronous(_Face):
     def _made(self, result):
-        if isinstance(result, Watch):
-            return AsyncWatch(result, self._link)
-        return AsyncEvents(result, self._link) if isinstance(result, Events) else result
+        face = {Watch: AsyncWatch, Events: AsyncEvents, People: AsyncPeople}.get(type(result))
+        return face(result, self._link) if face else result
 
 
 @_face(Transaction, _asynchronous)
@@ -217,6 +221,11 @@ class AsyncWatch(_AsyncStream):
 @_face(Events, _asynchronous)
 class AsyncEvents(_AsyncStream):
     __doc__ = Events.__doc__
+
+
+@_face(People, _asynchronous)
+class AsyncPeople(_AsyncStream):
+    __doc__ = People.__doc__
 
 
 @_face(Session, _asynchronous)

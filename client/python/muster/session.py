@@ -9,6 +9,7 @@ from .core import PROTOCOL_NEWEST, PROTOCOL_OLDEST, SESSION, Ask, Wait
 from .edits import UNSET, Edits, Transaction
 from .errors import Late, Lost, Mistaken, Refused
 from .ids import Entity, hash64, nil
+from .people import People, person_of
 from .schema import Type
 from .values import Value, codec_of
 from .watch import Events, Watch
@@ -229,6 +230,37 @@ class Session:
         if number not in self.core.words:
             self.core.remember((await self.ask("GetText", hash=number)).text)
         return self.core.words[number]
+
+    # ---- who is there
+
+    async def presence(self, _follow=0):
+        """Returns who is there, and what each does: a list of Person, this session included."""
+        found, more = [], True
+        while more:
+            after = found[-1].session if found else 0
+            page = await self.ask("GetPresence", after=after, follow=_follow)
+            found += [person_of(each) for each in page.people]
+            more = page.more and page.people
+        return found
+
+    async def set_presence(self, selection=(), dragged=(), locks=(), camera=None):
+        """Tells others what this session does. Replaces what it told before.
+
+        `locks` are entities that others should leave alone for now. `camera` is where it is and the
+        point at which it looks: ((0, 2, 5), (0, 0, 0)). Returns {entity: session} of the locks that
+        were not granted, because other sessions have them."""
+        fields = {}
+        for name, entities in (("selection", selection), ("dragged", dragged), ("locks", locks)):
+            fields[name] = [await self._edits()._entity(each) for each in entities]
+        numbers = [] if camera is None else [*camera[0], *camera[1]]
+        answer = await self.ask("SetPresence", camera=numbers, **fields)
+        return dict(zip(answer.refused, answer.holders))
+
+    async def people(self):
+        """Returns who is there as an iterator of what changes (People)."""
+        people = People(self)
+        await people._open()
+        return people
 
     # ---- edits
 

@@ -41,7 +41,7 @@ async function check() {
     assert.equal(answer.content[0].type, 'text');
     return answer.isError ? answer.content[0].text : JSON.parse(answer.content[0].text);
   };
-  assert.deepEqual((await call('info')).connected, ['Robo (agent)']);
+  assert.deepEqual((await call('info')).people, [{ name: 'Robo', kind: 'agent' }]);
   const components = { Health: { value: 30.5 } };
   const edits = [
     { op: 'create', name: 'gate', as: 'gate' },

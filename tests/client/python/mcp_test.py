@@ -96,6 +96,21 @@ class Agents(AgentTest):
         self.assertEqual((undone["done"], undone["skipped_count"], undone["skipped"][0]["current"]), (1, 1, "77"))
         self.assertEqual([found.path for found in person.find()], ["/orc"])
 
+    def test_an_agent_sees_what_people_do_and_leaves_locked_entities_alone(self):
+        path = self.serve()
+        person, agent = self.connect(path, name="Ann"), self.agent("--name", "Robo")
+        orc = person.create("orc", person.types.Health(value=50))
+        person.set_presence([orc], dragged=[orc], locks=[orc])
+        self.assertIn({"name": "Ann", "kind": "python", "selected": ["1:1"], "drags": ["1:1"], "locked": ["1:1"]},
+                      self.call(agent, "info")["people"])
+        edits = [{"op": "set_field", "entity": "orc", "field": "Health.value", "value": 5}]
+        self.assertRegex(self.call(agent, "edit", edits=edits), r"edits\[0\]: Ann is working on 1:1 and has locked it")
+        self.assertEqual(person.show(orc)["Health"].value, 50)
+        with person.people() as people:
+            self.assertEqual(self.call(agent, "edit", edits=edits, ignore_locks=True)["applied"], 1)
+            [seen] = people.next(10)
+        self.assertEqual((seen.name, seen.selection), ("Robo", [orc]))
+
     def test_changes_of_others_are_told_since_a_sequence(self):
         path = self.serve()
         person, agent = self.connect(path), self.agent()

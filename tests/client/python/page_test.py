@@ -32,7 +32,7 @@ class Page(WorldTest):
             said = [re.split(r": |, ", each)[0] for each in SAID.findall(block)]
             lines = printed.getvalue().split("\n")
             for each in said:
-                if re.match(r"[0-9\['A-Za-z_]", each) and not each.startswith(("ten ticks", "as plain", "has every")):
+                if re.match(r"[0-9\['A-Za-z_]", each) and not each.startswith(("ten ticks", "as plain", "has every", "everyone", "those who")):
                     compared += 1
                     self.assertIn(each, lines, block)
         self.assertGreater(compared, 5)

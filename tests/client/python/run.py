@@ -2,6 +2,7 @@
 """Tests the client in Python. `run.py MUSTER SERVER GAME_BFBS SESSION_BFBS WORDS_BFBS
 SKIRMISH_PLUGIN [NAME...]`; NAMEs are test modules, classes or methods. The last line is `N passed,
 N failed`."""
+import os
 import pathlib
 import sys
 import unittest
@@ -15,13 +16,14 @@ import examples_test
 import fuzz_test
 import mcp_test
 import page_test
+import presence_test
 import run_test
 import types_test
 import watch_test
 from deadline import deadline
 
-MODULES = (bytes_test, connect_test, edits_test, examples_test, fuzz_test, mcp_test, page_test, run_test, types_test, watch_test)
-SECONDS_MAX = 120
+MODULES = (bytes_test, connect_test, edits_test, examples_test, fuzz_test, mcp_test, page_test, presence_test, run_test, types_test, watch_test)
+SECONDS_MAX = int(os.environ.get("MUSTER_PYTHON_SECONDS", "120"))
 
 
 def all_tests(suite):

@@ -94,7 +94,7 @@ def mirror_random_edits(test, count, seed):
 
 class Watches(WorldTest):
     def test_a_mirror_of_random_edits_equals_the_world(self):
-        count = int(os.environ.get("MUSTER_PYTHON_EDITS", "600"))
+        count = int(os.environ.get("MUSTER_PYTHON_EDITS", "2000"))
         self.assertGreater(mirror_random_edits(self, count, 1), 10)
 
     def test_iterating_a_watch_yields_what_changed(self):

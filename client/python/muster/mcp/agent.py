@@ -50,6 +50,11 @@ class Agent:
             self.watch = self.world.watch()
         return self.watch
 
+    def others(self):
+        """Returns who else is there, and what each does."""
+        own = self.world.welcome.session
+        return [each for each in self.world.presence() if each.session != own]
+
     def place(self, path):
         """Returns the component and the place within it that "Health" or "Health.value" names."""
         words = path.split(".")

@@ -13,6 +13,8 @@ OPS = {"create": ("", "name under before components as"), "spawn": ("template", 
        "set": ("entity components", ""), "set_field": ("entity field value", "expect"), "remove": ("entity component", ""),
        "destroy": ("entity", ""), "move": ("entity", "under before"), "rename": ("entity name", "")}
 EDITS_MAX = 5000
+#: As many of the entities that an edit has touched are shown to others.
+SELECTED_MAX = 256
 
 
 class Batch:
@@ -131,9 +133,19 @@ class Batch:
         return target
 
 
-@tool("edit", required=["edits"], edits={"type": "array", "items": OBJECT}, dry_run=YES_NO,
+def _refuse_locked(agent, targets):
+    """Raises Refused if another user has locked one of the entities."""
+    people = agent.others()
+    for i, target in enumerate(targets):
+        holder = next((each for each in people if target in each.locks), None)
+        if holder is not None:
+            raise Refused(f"edits[{i}]: {holder.name or holder.kind} is working on {target} and has locked it; wait, or "
+                          "give ignore_locks", reason="locked")
+
+
+@tool("edit", required=["edits"], edits={"type": "array", "items": OBJECT}, dry_run=YES_NO, ignore_locks=YES_NO,
       label={"type": "string", "description": "What the edits do, in a few words, for people who read the history"})
-def edit(agent, edits, label="", dry_run=False):
+def edit(agent, edits, label="", dry_run=False, ignore_locks=False):
     """Applies edits as a whole or not at all, as one step for undo. Each is an object with an op:
     create (name, under, before, components, as), spawn (template, name, under, before, components,
     as), set (entity, components), set_field (entity, field, value, expect), remove (entity,
@@ -141,7 +153,8 @@ def edit(agent, edits, label="", dry_run=False):
     {"Health": {"value": 5}}; omitted fields have their defaults, so use set_field to change only
     one. Entities are named as they are before the call. "as": "gate" lets later edits of this call
     name the new entity "$gate". With expect, an edit is refused unless the field has this value.
-    With dry_run, says whether the world would accept the edits."""
+    Entities that a person has locked, for instance while dragging them, are not edited. With
+    dry_run, says whether the world would accept the edits."""
     if not edits:
         raise Mistaken("edits: the list is empty")
     if len(edits) > EDITS_MAX:
@@ -152,6 +165,8 @@ def edit(agent, edits, label="", dry_run=False):
             batch.add(each)
         except (Mistaken, TypeError, AttributeError) as error:
             raise Mistaken(f"edits[{i}]: {error}; nothing was applied") from None
+    if not ignore_locks:
+        _refuse_locked(agent, batch.targets)
     try:
         batch.edit.dry_run() if dry_run else batch.edit.commit()
     except Refused as error:
@@ -161,6 +176,8 @@ def edit(agent, edits, label="", dry_run=False):
         said = re.sub(r"^batch \d+ of the Step, at byte \d+: ", "", str(error))
         raise Refused(f"{where}{said} ({error.reason}){now}; nothing was applied", error.code, error.reason) from None
     answer = {"sequence": agent.world.sequence, "would_apply" if dry_run else "applied": len(edits)}
+    if not dry_run:
+        agent.world.set_presence(selection=list(dict.fromkeys(batch.targets))[:SELECTED_MAX])
     if not dry_run and batch.created:
         fits = [each for i, each in enumerate(batch.created) if i < CHARACTERS_MAX // 400]
         answer.update(created=fits, created_count=len(batch.created))

@@ -9,17 +9,26 @@ from .tool import COUNT, CURSOR, TEXT, TEXTS, tool
 ENTITY = {"type": "string", "description": "An id (12:1), a path (/town/tower), or a name that only one entity has"}
 
 
+def _person(person):
+    """Describes a session, with the first entities that its user has selected, drags or has
+    locked."""
+    row = {"name": person.name, "kind": person.kind}
+    row.update((name, [str(each) for each in entities[:10]]) for name, entities in
+               (("selected", person.selection), ("drags", person.dragged), ("locked", person.locks)) if entities)
+    return row
+
+
 @tool()
 def info(agent):
-    """Describes the world: what it contains, its clock, whether a run is on, who is connected, and
-    your rights."""
+    """Describes the world: what it contains, its clock, whether a run is on, who is there and
+    what each has selected, and your rights."""
     world = agent.world
-    about, clock, sessions = world.info(), world.clock(), world.ask("ListSessions")
-    people = [f"{name or '(no name)'} ({kind})" for name, kind in zip(sessions.names, sessions.kinds)]
+    about, clock = world.info(), world.clock()
+    people = [_person(each) for each in world.presence()]
     roots = world.ask("ListChildren", limit=20)
     answer = {"sequence": world.sequence, "world": world.welcome.world, "entities": about.entities,
               "roots": roots.names, "root_count": roots.total, "role": world.role, "playing": world.playing,
-              "clock": agent.clock_text(clock), "connected": people[:50], "connected_count": len(people),
+              "clock": agent.clock_text(clock), "people": people[:50], "people_count": len(people),
               "hint": "describe_type lists the types; find and show look at entities."}
     return text_of(answer)
 

@@ -1,0 +1,77 @@
+"""Who is in the world, and what each does there: presence, which is no part of the world itself."""
+from typing import NamedTuple, Optional
+
+from .core import Wait
+from .ids import Entity
+
+
+class Camera(NamedTuple):
+    """Where a camera is, and the point at which it looks, as triples of numbers."""
+
+    position: tuple
+    target: tuple
+
+
+class Person(NamedTuple):
+    """One session. `locks` are the entities that others should leave alone for now.
+
+    `gone` is true once the session has left. `camera` is None if the program has none."""
+
+    session: int
+    user: int
+    name: str
+    kind: str
+    gone: bool
+    selection: list
+    dragged: list
+    locks: list
+    camera: Optional[Camera]
+
+
+def person_of(present):
+    numbers = tuple(present.camera)
+    camera = Camera(numbers[:3], numbers[3:]) if len(numbers) == 6 else None
+    return Person(present.session, present.user, present.name, present.kind, present.gone, present.selection,
+                  present.dragged, present.locks, camera)
+
+
+class People:
+    """Who is there. Iterating it yields a list of those who have come, done something else or left.
+
+    `here` has all by the numbers of their sessions, this session included."""
+
+    def __init__(self, session):
+        self._session, self._core = session, session.core
+        self._stream, self.here = None, {}
+
+    async def _open(self):
+        self._stream = self._core.follow("Presence", every=True)
+        for person in await self._session.presence(_follow=1):
+            self.here[person.session] = person
+
+    async def next(self, timeout=None):
+        """Waits for the next change, for `timeout` seconds at most. Returns None if there was
+        none."""
+        while True:
+            frame = self._stream.take()
+            if frame is not None:
+                break
+            if not await Wait((self._stream,), timeout):
+                return None
+        changed = [person_of(each) for each in frame.batch.message(0, self._core.words).people]
+        for person in changed:
+            if person.gone:
+                self.here.pop(person.session, None)
+            else:
+                self.here[person.session] = person
+        return changed
+
+    async def close(self):
+        """Ends the iteration."""
+        self._core.unfollow("Presence")
+
+    def locked(self, entity):
+        """Returns the other person who has locked an entity, or None."""
+        entity = Entity(*getattr(entity, "entity", entity))
+        own = self._core.welcome.session
+        return next((each for each in self.here.values() if each.session != own and entity in each.locks), None)
