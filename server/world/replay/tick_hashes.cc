@@ -44,7 +44,10 @@ bool read_hash_line(std::string_view line, TickHash& hash) {
 
 }  // namespace
 
-ChangedColumns::ChangedColumns(const EntityRegistry& registry, std::uint64_t since) {
+void ChangedColumns::copy(const EntityRegistry& registry, std::uint64_t since) {
+  names_.clear();
+  columns_.clear();
+  bytes_.clear();
   std::map<TypeId, std::size_t> numbers;  // places in names_
   for (const auto& archetype : registry.host().storage().archetypes()) {
     if (!archetype) continue;
@@ -85,15 +88,27 @@ TickHashLog::~TickHashLog() {
   ::close(file_);
 }
 
+ChangedColumns TickHashLog::spare() {
+  const MutexLock lock(mutex_);
+  if (spare_.empty()) return {};
+  ChangedColumns taken = std::move(spare_.back());
+  spare_.pop_back();
+  return taken;
+}
+
 void TickHashLog::made_tick(std::uint64_t tick) {
-  auto changed = ChangedColumns(registry_, std::exchange(since_, registry_.host().begin_version()));
+  ChangedColumns changed = spare();
+  changed.copy(registry_, std::exchange(since_, registry_.host().begin_version()));
   const std::size_t bytes = changed.bytes();
   if (!queue_.has_room(bytes)) {
     ++left_out_;
     return;
   }
-  queue_.add(bytes, [this, tick, sequence = registry_.sequence(), changed = std::move(changed)] {
+  queue_.add(bytes, [this, tick, sequence = registry_.sequence(), changed = std::move(changed)]() mutable {
     write({.tick = tick, .sequence = sequence, .columns = changed.hash()});
+    constexpr std::size_t spare_max = 4;
+    const MutexLock lock(mutex_);
+    if (spare_.size() < spare_max) spare_.push_back(std::move(changed));
   });
 }
 

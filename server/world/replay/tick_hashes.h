@@ -24,6 +24,7 @@
 #include "registry/entity_registry.h"
 #include "server/world/file/world_error.h"
 #include "server/world/saving/write_queue.h"
+#include "system/mutex.h"
 
 namespace muster {
 
@@ -35,7 +36,10 @@ struct TickHash {
 /// Copies of the columns that were changed after a version, which any thread can hash.
 class ChangedColumns {
  public:
-  ChangedColumns(const EntityRegistry& registry, std::uint64_t since);
+  ChangedColumns() = default;
+  ChangedColumns(const EntityRegistry& registry, std::uint64_t since) { copy(registry, since); }
+  /// Replaces the copies, and keeps the memory.
+  void copy(const EntityRegistry& registry, std::uint64_t since);
   std::size_t bytes() const noexcept { return bytes_.size(); }
   /// Returns a hash for each component. It depends on the places of rows and on their values.
   std::map<std::string, std::uint64_t> hash() const;
@@ -69,11 +73,14 @@ class TickHashLog {
 
  private:
   void write(const TickHash& line) noexcept;
+  ChangedColumns spare();
 
   EntityRegistry& registry_;
   std::uint64_t since_, left_out_ = 0;
   int file_;
-  WriteQueue queue_;  // destroyed first
+  Mutex mutex_;
+  std::vector<ChangedColumns> spare_ MUSTER_GUARDED_BY(mutex_);  // whose memory is used again
+  WriteQueue queue_;                                             // destroyed first
 };
 
 /// Reads the lines of a log. The error names the line that is wrong. A line that was cut at the end
