@@ -92,13 +92,14 @@ def hidden_state_of_a_plugin_is_named_live_and_in_a_replay(folder):
 
 def a_replay_has_the_hashes_that_a_server_wrote(folder):
     folder.run("new", "game.muster", "--schema", GAME)
-    folder.serve("game.muster", "--autosave", "0", "--hz", "60", "--tick-hashes", "hashes")
+    server = folder.serve("game.muster", "--autosave", "0", "--hz", "60", "--tick-hashes", "hashes")
     folder.run("clock", "pause")
     folder.run("spawn", "/tower", "Health.value=80")
     folder.run("clock", "step", "5")
     folder.run("set", "tower", "Health.value", "41", "--durable")
     folder.run("clock", "step", "5")
     folder.run("journal", "game.muster", "--slice", "a.slice")
+    folder.stop(server)
     equal(folder.json("replay", "a.slice", "--hashes", "hashes")["differences"], [])
     lines = (folder.path / "hashes").read_text().splitlines()
     changed = next(line for line in reversed(lines) if "game.Health" in line)
