@@ -560,8 +560,6 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
       if (hashes) hashes->made_tick(frame.tick);
       world->registry().push(Update{.dt = frame.dt});
     }
-    if (hashes && hashes->left_out() > 0)
-      spdlog::warn("{}: {} ticks have no line", arguments.tick_hashes, hashes->left_out());
     hashes.reset();
 
     spdlog::info("stopping");

@@ -1,7 +1,9 @@
 #include "server/program/replay_command.h"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
+#include <span>
 #include <string>
 
 #include "messages/json_writer.h"
@@ -57,6 +59,15 @@ void print_text(const std::string& file, const ReplayReport& report, const Repla
                 static_cast<unsigned long long>(report.compared));
 }
 
+bool is_slice_file(const std::string& path) {
+  std::array<char, 8> head{};
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (!file) return false;
+  const std::size_t read = std::fread(head.data(), 1, head.size(), file);
+  std::fclose(file);
+  return looks_like_slice(std::as_bytes(std::span(head).first(read)));
+}
+
 }  // namespace
 
 void add_replay_options(CLI::App& app, ReplayCommand& command) {
@@ -103,8 +114,12 @@ std::expected<ReplayEnd, WorldError> run_replay(const ReplayCommand& command, co
   else
     print_text(command.file, *report, options);
   if (report->differences.empty()) return ReplayEnd::same;
-  if (!command.slice.empty())
-    if (auto written = write_slice(command.slice, *slice); !written) return std::unexpected(written.error());
+  const bool named = !command.slice.empty();
+  if (!named && is_slice_file(command.file)) return ReplayEnd::differs;
+  const std::string path = named ? command.slice : command.file + "-differs.slice";
+  const auto written = write_slice(path, *slice);
+  if (!written && (named || written.error().code() != WorldErrorCode::exists)) return std::unexpected(written.error());
+  if (!command.json) std::printf("%s %s reproduces this\n", written ? "the new file" : "the file", path.c_str());
   return ReplayEnd::differs;
 }
 

@@ -16,8 +16,10 @@ namespace muster {
 
 struct ReplayCommand {
   bool wanted = false;
-  std::string file;    ///< a world file that no process has open, or a slice
-  std::string slice;   ///< if not empty, a slice is written here if results differ
+  std::string file;  ///< a world file that no process has open, or a slice
+  /// If results differ, a slice is written to this new file. If it is empty, a slice of a world
+  /// file is written to FILE-differs.slice, unless that exists.
+  std::string slice;
   std::string hashes;  ///< if not empty, a file that TickHashLog wrote
   bool json = false;
   ReplayOptions options;

@@ -71,6 +71,9 @@ def hidden_state_of_a_plugin_is_named_live_and_in_a_replay(folder):
     folder.run("clock", "pause")
     folder.run("clock", "step", "5")
     folder.run("journal", "game.muster", "--slice", "bug.slice")
+    folder.run("backup", "game.muster", "copy.muster")
+    for _ in range(2):
+        holds(differing(folder, "copy.muster", "--plugin", HIDDEN, "--check"), "file copy.muster-differs.slice reproduces this")
     server.terminate()
     equal(server.wait(timeout=20), 10)
     holds(server.stderr.read(), "game.Health.value of #1:1 (/orc) is ", 'is one of handler "game.tire" of muster.Update')
@@ -79,19 +82,24 @@ def hidden_state_of_a_plugin_is_named_live_and_in_a_replay(folder):
     equal([found[name] for name in ("handler", "message", "component", "field", "entity")],
           ['"game.tire"', "muster.Update", "game.Health", "value", "#1:1 (/orc)"])
     equal((folder.path / "again.slice").read_bytes(), (folder.path / "bug.slice").read_bytes())
+    (folder.path / "bug.slice").rename(folder.path / "moved.slice")
+    holds(differing(folder, "moved.slice", "--plugin", HIDDEN, "--check"), "differs: tick ")
+    equal([path.name for path in folder.path.glob("*-differs.slice")], ["copy.muster-differs.slice"])
+    (folder.path / "moved.slice").rename(folder.path / "bug.slice")
     holds(folder.error(BAD_FILE, "replay", "bug.slice"), "bug.slice: ", "another build wrote it", "hidden 1")
     holds(folder.error(BAD_FILE, "replay", "bug.slice", "--plugin", "none.so"), "none.so")
 
 
 def a_replay_has_the_hashes_that_a_server_wrote(folder):
     folder.run("new", "game.muster", "--schema", GAME)
-    folder.serve("game.muster", "--autosave", "0", "--hz", "60", "--tick-hashes", "hashes")
+    server = folder.serve("game.muster", "--autosave", "0", "--hz", "60", "--tick-hashes", "hashes")
     folder.run("clock", "pause")
     folder.run("spawn", "/tower", "Health.value=80")
     folder.run("clock", "step", "5")
     folder.run("set", "tower", "Health.value", "41", "--durable")
     folder.run("clock", "step", "5")
     folder.run("journal", "game.muster", "--slice", "a.slice")
+    folder.stop(server)
     equal(folder.json("replay", "a.slice", "--hashes", "hashes")["differences"], [])
     lines = (folder.path / "hashes").read_text().splitlines()
     changed = next(line for line in reversed(lines) if "game.Health" in line)

@@ -204,7 +204,7 @@ class Replay {
     const std::uint64_t since = std::exchange(hashed_since_, registry.host().begin_version());
     if (is_first || next_hash_ >= options_.hashes.size() || at(options_.hashes[next_hash_]) != now) return;
     const auto& recorded = options_.hashes[next_hash_].columns;
-    const auto made = ChangedColumns(registry, since).hash();
+    const auto made = hash_changed_columns(registry, since);
     ++report_.hashes;
     if (made == recorded) return;
     for (const auto* const columns : {&recorded, &made})

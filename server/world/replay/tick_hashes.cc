@@ -44,65 +44,58 @@ bool read_hash_line(std::string_view line, TickHash& hash) {
 
 }  // namespace
 
-ChangedColumns::ChangedColumns(const EntityRegistry& registry, std::uint64_t since) {
-  std::map<TypeId, std::size_t> numbers;  // places in names_
+std::map<std::string, std::uint64_t> hash_changed_columns(const EntityRegistry& registry, std::uint64_t since) {
+  std::map<const StoredType*, std::uint64_t> sums;
   for (const auto& archetype : registry.host().storage().archetypes()) {
     if (!archetype) continue;
     for (std::uint32_t depth = 0; depth < archetype->groups.size(); ++depth)
       for (const Chunk* const chunk : archetype->groups[depth].chunks)
         for (std::uint32_t slot = column_first; slot < archetype->pod_slots; ++slot) {
           const ColumnSlot& column = chunk->slots()[slot];
-          const StoredType& type = *archetype->slot_types[slot];
-          if (!column.data || column.version <= since || !type.descriptor) continue;
-          const auto [number, added] = numbers.emplace(type.id, names_.size());
-          if (added) names_.push_back(type.descriptor->name + (type.is_presence ? ".enabled" : ""));
-          const std::size_t size = std::size_t{type.size} * chunk->count;
+          const StoredType* const type = archetype->slot_types[slot];
+          if (!column.data || column.version <= since || !type->descriptor) continue;
           const std::uint64_t place = (std::uint64_t{archetype->number} << 32) + (std::uint64_t{depth} << 20);
-          columns_.push_back({number->second, bytes_.size(), size, place + chunk->place});
-          bytes_.insert(bytes_.end(), column.data, column.data + size);
+          const std::size_t size = std::size_t{type->size} * chunk->count;
+          sums[type] += XXH3_64bits_withSeed(column.data, size, place + chunk->place);
         }
   }
-}
-
-std::map<std::string, std::uint64_t> ChangedColumns::hash() const {
   std::map<std::string, std::uint64_t> all;
-  for (const Column& column : columns_)
-    all[names_[column.name]] += XXH3_64bits_withSeed(bytes_.data() + column.offset, column.size, column.place);
+  for (const auto& [type, sum] : sums) all[type->descriptor->name + (type->is_presence ? ".enabled" : "")] += sum;
   return all;
 }
 
-TickHashLog::TickHashLog(EntityRegistry& registry, std::string path, std::size_t waiting_max)
+TickHashLog::TickHashLog(EntityRegistry& registry, std::string path)
     : registry_(registry),
       since_(registry.host().begin_version()),
-      file_(open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)),
-      queue_(waiting_max) {
+      passed_on_(std::chrono::steady_clock::now()),
+      file_(open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600)) {
   if (file_ < 0)
     throw WorldError(WorldErrorCode::io, std::move(path), std::string("cannot be written: ") + std::strerror(errno));
 }
 
 TickHashLog::~TickHashLog() {
+  pass_on();
   queue_.drain();
   ::close(file_);
 }
 
 void TickHashLog::made_tick(std::uint64_t tick) {
-  auto changed = ChangedColumns(registry_, std::exchange(since_, registry_.host().begin_version()));
-  const std::size_t bytes = changed.bytes();
-  if (!queue_.has_room(bytes)) {
-    ++left_out_;
-    return;
-  }
-  queue_.add(bytes, [this, tick, sequence = registry_.sequence(), changed = std::move(changed)] {
-    write({.tick = tick, .sequence = sequence, .columns = changed.hash()});
-  });
+  const auto changed = hash_changed_columns(registry_, std::exchange(since_, registry_.host().begin_version()));
+  lines_ += std::to_string(tick) + ' ' + std::to_string(registry_.sequence());
+  for (const auto& [name, number] : changed) lines_ += ' ' + name + '=' + hex(number);
+  lines_ += '\n';
+  if (std::chrono::steady_clock::now() - passed_on_ >= std::chrono::milliseconds(100)) pass_on();
 }
 
-void TickHashLog::write(const TickHash& line) noexcept {
-  std::string text = std::to_string(line.tick) + ' ' + std::to_string(line.sequence);
-  for (const auto& [name, number] : line.columns) text += ' ' + name + '=' + hex(number);
-  text += '\n';
+void TickHashLog::pass_on() {
+  passed_on_ = std::chrono::steady_clock::now();
+  const std::size_t bytes = lines_.size();
+  queue_.add(bytes, [this, lines = std::exchange(lines_, {})] { write(lines); });
+}
+
+void TickHashLog::write(std::string_view lines) noexcept {
   // A line that was written in part is left out by the reader.
-  for (std::string_view left = text; !left.empty();) {
+  for (std::string_view left = lines; !left.empty();) {
     const ::ssize_t wrote = ::write(file_, left.data(), left.size());
     if (wrote > 0)
       left.remove_prefix(static_cast<std::size_t>(wrote));

@@ -14,11 +14,12 @@
 // the lines, and so does any tool for texts.
 #pragma once
 
-#include <cstddef>
+#include <chrono>
 #include <cstdint>
 #include <expected>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -32,46 +33,34 @@ struct TickHash {
   std::map<std::string, std::uint64_t> columns;  ///< by the name of the component
 };
 
-/// Copies of the columns that were changed after a version, which any thread can hash.
-class ChangedColumns {
- public:
-  ChangedColumns(const EntityRegistry& registry, std::uint64_t since);
-  std::size_t bytes() const noexcept { return bytes_.size(); }
-  /// Returns a hash for each component. It depends on the places of rows and on their values.
-  std::map<std::string, std::uint64_t> hash() const;
+/// Returns a hash for each component whose columns were changed after the version `since`. It
+/// depends on the places of rows and on their values.
+std::map<std::string, std::uint64_t> hash_changed_columns(const EntityRegistry& registry, std::uint64_t since);
 
- private:
-  struct Column {
-    std::size_t name, offset, size;
-    std::uint64_t place;
-  };
-  std::vector<std::string> names_;
-  std::vector<Column> columns_;
-  std::vector<std::byte> bytes_;
-};
-
-/// Used on the registry's thread, except that another thread hashes and writes.
+/// Used on the registry's thread, except that another thread writes. The tick hashes the columns
+/// itself: that takes half as long as copying them for another thread.
 class TickHashLog {
  public:
-  /// Creates the file, or appends to it. Throws WorldError if it cannot be opened. `waiting_max`
-  /// limits the memory for copies that wait for the other thread. If it is exceeded, a tick has no
-  /// line.
-  TickHashLog(EntityRegistry& registry, std::string path, std::size_t waiting_max = std::size_t{64} << 20);
-  /// Finishes all lines.
+  /// Creates the file, or appends to it. Throws WorldError if it cannot be opened.
+  TickHashLog(EntityRegistry& registry, std::string path);
+  /// Writes the last lines.
   ~TickHashLog();
   TickHashLog(const TickHashLog&) = delete;
   TickHashLog& operator=(const TickHashLog&) = delete;
 
-  /// Must be called after each tick's Advance, with the number of the tick (Frame::tick).
+  /// Must be called after each tick's Advance, with the number of the tick (Frame::tick). The line
+  /// is written with the first tick that is a tenth of a second later, or at the end.
   void made_tick(std::uint64_t tick);
-  /// Returns the number of ticks without a line.
-  std::uint64_t left_out() const noexcept { return left_out_; }
 
  private:
-  void write(const TickHash& line) noexcept;
+  /// Passes the lines on to the other thread.
+  void pass_on();
+  void write(std::string_view lines) noexcept;
 
   EntityRegistry& registry_;
-  std::uint64_t since_, left_out_ = 0;
+  std::uint64_t since_;
+  std::string lines_;
+  std::chrono::steady_clock::time_point passed_on_;
   int file_;
   WriteQueue queue_;  // destroyed first
 };

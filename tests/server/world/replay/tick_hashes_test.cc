@@ -45,7 +45,6 @@ void record(const test::Folder& folder, bool live) {
     if (i % 3 == 0) r.push(others[static_cast<std::size_t>(i)], game::Damage{.amount = 1});
     if (i == 4) r.destroy(all[3]);
   }
-  CHECK(log.left_out() == 0);
 }
 
 }  // namespace
