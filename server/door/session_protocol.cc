@@ -51,7 +51,8 @@ SessionProtocol::~SessionProtocol() {
   if (door_.log && !why) door_.log("left: " + shown_session());
   if (door_.log && why && why->code == session::FaultCode::slow_reader)
     door_.log("closed: " + shown_session() + ": " + why->text);
-  door_.presence.leave(*session_);
+  // A session that has another connection is still there.
+  if (session_->connection() == connection_) door_.presence.leave(*session_);
   session_.reset();
   desk_.leave(*connection_);
 }
