@@ -64,7 +64,7 @@ SessionProtocol::~SessionProtocol() {
     door_.log("closed: " + shown_session() + ": " + why->text);
   audit_logout(desk_, *session_, why);
   sender_->seen = std::chrono::system_clock::now();
-  // A newer connection may have taken the session.
+  // A session that has another connection is still there.
   if (session_->connection() == connection_) door_.presence.leave(*session_);
   session_.reset();
   desk_.leave(*connection_);

@@ -15,7 +15,7 @@ from .values import Value, codec_of
 from .watch import Events, Watch
 
 #: True if servers take proofs of tokens.
-PROOFS = False
+PROOFS = True
 IDS_AT_ONCE_MAX = 4096
 TEXTS_BYTES_AT_ONCE = 1 << 18
 
