@@ -37,6 +37,21 @@ def watch_names_the_fields_of_edits(folder):
         holds(watch.stdout.readline(), "muster.Remove  component=game.Frozen\n")
 
 
+def watch_says_when_a_run_begins_and_ends_and_when_a_state_is_restored(folder):
+    with game(folder), watching(folder, "--events") as watch:
+        folder.run("save")
+        folder.run("play")
+        holds(watch.stdout.readline(), "  @world  a run began\n")
+        folder.run("set", "tower", "Health.value", "5")
+        holds(watch.stdout.readline(), "game.Health.value = 5\n")
+        folder.run("stop")
+        holds(watch.stdout.readline(), "  @world  the run ended; the world is the level again\n")
+        folder.run("set", "tower", "Health.value", "6")
+        holds(watch.stdout.readline(), "game.Health.value = 6\n")
+        folder.run("restore", "--at", folder.json("restore")["past"][0]["saved"])
+        holds(watch.stdout.readline(), "  @world  a past state was restored\n")
+
+
 def watch_prints_what_another_client_does(folder):
     with game(folder), watching(folder, "--values", "--structure") as watch:
         folder.run("set", "tower", "Health.value", "12")

@@ -19,7 +19,7 @@ TEST_CASE("after any number of plays and stops, the level is what it was") {
   WorldOptions with = options();
   with.level_bytes_max = level_bytes_max;
   Played played(path, with);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 50; ++round) {
     CAPTURE(round);
     const auto level = rows_of(played.world.registry());
     const auto history = played.history();
