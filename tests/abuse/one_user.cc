@@ -65,7 +65,12 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
   known.learn_world(owner.client());
   AbuseReport abused;
   std::string wrong;
-  const auto abuse_for = [&](nanoseconds time) {
+  const auto requests = [&] {
+    std::uint64_t count = 0;
+    for (const auto& [kind, drawn] : abused.drawn) count += drawn;
+    return count;
+  };
+  const auto abuse_for = [&](nanoseconds time, std::uint64_t requests_min) {
     std::atomic<bool> over = false;
     std::thread asks([&] {
       try {
@@ -82,7 +87,12 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
     for (std::uint32_t i = 0; i < options.sessions; ++i)
       abusers.push_back(std::make_unique<Abuser>(random.next(), known, server.address(), tokens, abused));
     Crowd crowd(server.address(), mean.token, 2 * options.limits.at("user_sessions_max"));
-    for (const auto begin = Clock::now(); Clock::now() < begin + time && server.running();) {
+    const auto begin = Clock::now();
+    const auto goes_on = [&] {
+      const auto past = Clock::now() - begin;
+      return past < time || (requests() < requests_min && past < 20 * time);
+    };
+    while (goes_on() && server.running()) {
       for (const auto& abuser : abusers) abuser->go_on(options.requests_per_look, false);
       crowd.go_on();
       report.memory_max = std::max(report.memory_max, server.memory_bytes());
@@ -113,13 +123,14 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
     if (auto copied = back_up(world, copy); !copied) throw std::runtime_error(copied.error().what());
     return ServerProcess(options.server, copy, arguments, options.folder + "/log of copies").memory_bytes();
   };
-  // What a first visit allocates once is no part of what the user left.
-  abuse_for(options.time / 4);
+  // What a first visit allocates once is no part of what the user left. On a busy machine it needs
+  // more time for enough requests.
+  abuse_for(options.time / 4, opens_copies ? 20'000 : 0);
   report.memory_before = clean_up();
   report.opened_before = opened_copy("before.muster");
   report.load_before = must(owner.client().ask(session::GetLoad{}));
   report.entities_before = owner.entities();
-  abuse_for(options.time);
+  abuse_for(options.time, 0);
   must(owner.client().ask(session::RevokeToken{.name = "mean"}));
   report.memory_after = clean_up();
   report.opened_after = opened_copy("after.muster");
@@ -130,7 +141,7 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
     report.longest[what] = waits.longest();
     report.asked += waits.each.size();
   }
-  for (const auto& [kind, count] : abused.drawn) report.requests += count;
+  report.requests = requests();
   report.faults = abused.faults;
   report.exit_code = server.stop();
   return report;

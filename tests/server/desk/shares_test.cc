@@ -296,6 +296,29 @@ TEST_CASE("what a user left is counted, removed, and brought back by one undo ex
   CHECK(ask(1).entities == 6);
 }
 
+TEST_CASE("a removal in pieces passes over what somebody else has removed meanwhile", "[shares]") {
+  Shared shared;
+  EntityRegistry& registry = shared.world.registry;
+  const auto user = shared.of(ann), admin = shared.of(0, session::Role::admin);
+  Entity first;
+  for (const std::uint32_t count : {4000u, 4000u, 2002u}) {
+    const std::uint32_t ids = shared.granted(*user, count);
+    CHECK(shared.create(*user, ids, count) == "");
+    if (!first) first = {ids, 1};
+  }
+  REQUIRE(registry.entity_count() == 10'002);
+  shared.world.ask(*admin, 78, session::RemoveOf{.user = ann});
+  for (int i = 0; i < 10'000 && registry.entity_count() > 2; ++i) {
+    shared.world.flush();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  REQUIRE(registry.entity_count() == 2);  // one piece is done
+  REQUIRE(registry.alive(first));
+  registry.destroy(first);
+  shared.world.settle();
+  CHECK(registry.entity_count() == 0);
+}
+
 TEST_CASE("what a user made is known after a restart as far as the history goes", "[shares]") {
   Shared shared;
   const auto user = shared.of(ann), other = shared.of(bob);
