@@ -27,6 +27,7 @@ void Watch::note_done(std::uint64_t sequence) {
     done_.back().is_last = false;
     return;
   }
+  if (!done_.empty() && done_.back().look == ~std::uint64_t{0}) done_.clear();  // see begin()
   done_.push_back({.sequence = sequence, .look = seen_});
   if (done_.size() <= done_max) return;
   // Older states are kept less densely. A client may resume from an older state than it has.
@@ -66,6 +67,7 @@ bool Watch::resume(std::uint64_t sequence) {
   const auto after = std::ranges::upper_bound(done_, sequence, {}, &Done::sequence);
   if (after == done_.begin()) return false;
   const auto from = std::prev(after);
+  if (from->look == ~std::uint64_t{0}) return false;  // see begin()
   const std::uint64_t since = from->look;
   if (since < recent_.forgotten()) return false;
   catch_up();

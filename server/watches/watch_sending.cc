@@ -142,6 +142,8 @@ void Watch::begin(bool resumed) {
   const std::uint32_t flags = owes_end_ ? std::uint32_t{frame_more} : 0;
   const auto count = static_cast<std::uint32_t>(entities());
   if (resumed) {
+    // The client may have an older state with this sequence, and not know that it is told anew.
+    if (to_->resumable) done_.push_back({.sequence = world().sequence(), .look = ~std::uint64_t{0}, .is_last = false});
     tell(session::Resuming{.sequence = world().sequence(), .clock_ns = world().now_ns(), .entities = count, .anew = 1},
          flags);
   } else {

@@ -62,6 +62,26 @@ TEST_CASE("a watch that sent nothing whole, or to a client of which that is not 
   }
 }
 
+TEST_CASE("a client that did not hear that it is told anew is told anew again, though its sequence is the same",
+          "[resume]") {
+  Watched world;
+  (void)world.registry.create_many(10, arena::Health{.value = 1});
+  Follower follower(world.registry, world.watches, {}, true);
+  follower.open({.world = true, .values = true});
+  follower.read_all();
+  const std::uint64_t sequence = follower.whole_sequence;
+  // Nothing of the new state arrives.
+  follower.lose();
+  world.watches.close_all(*follower.session);
+  follower.session->connect(std::make_shared<Connection>());
+  const session::ResumeWatches asked{.watches = {follower.watch}, .sequences = {sequence}, .follows = {follower.asked}};
+  (void)world.watches.resume(follower.session, asked, 64, [] { return std::nullopt; });
+  follower.lose();
+  CHECK_FALSE(follower.resume());
+  follower.read_all();
+  follower.check();
+}
+
 TEST_CASE("watches that a resumed session does not name are closed, and unknown ones are opened", "[resume]") {
   Watched world;
   (void)world.registry.create_many(10, arena::Health{.value = 1});
