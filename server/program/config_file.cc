@@ -2,14 +2,24 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <utility>
+
+// toml++ 3.3 checks some properties of a file, such as the character after "[", with assertions
+// only. Without them, its behavior is undefined.
+namespace muster {
+struct FailedTomlCheck {};
+}  // namespace muster
+#undef NDEBUG
+#define TOML_ASSERT(expr) ((expr) ? void() : throw muster::FailedTomlCheck())
+#include <toml++/toml.h>
 
 namespace muster {
 namespace {
@@ -76,6 +86,25 @@ void add_limits(const toml::table& table, const std::string& prefix, std::vector
   }
 }
 
+/// Returns the place at which a check of toml++ must have failed: a "[" that no name follows.
+ConfigPlace bad_header(std::string_view text) {
+  ConfigPlace place;
+  while (!text.empty()) {
+    ++place.line;
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const std::size_t first = line.find_first_not_of(" \t");
+    if (first == line.npos || line[first] != '[') continue;
+    const std::size_t name =
+        line.find_first_not_of(" \t", line[std::min(first + 1, line.size() - 1)] == '[' ? first + 2 : first + 1);
+    const bool is_named = name != line.npos && (std::isalnum(static_cast<unsigned char>(line[name])) ||
+                                                std::string_view("_-\"'").contains(line[name]));
+    place.column = static_cast<std::uint32_t>(first + 1);
+    if (!is_named) return place;
+  }
+  return {1, 1};
+}
+
 }  // namespace
 
 std::string shown_place(const std::string& path, ConfigPlace place) {
@@ -110,6 +139,9 @@ std::expected<ConfigFile, std::string> parse_config(std::string_view text, const
     }
   } catch (const toml::parse_error& error) {
     return std::unexpected(shown_place(path, place_of(error.source())) + std::string(error.description()));
+  } catch (const FailedTomlCheck&) {
+    return std::unexpected(shown_place(path, bad_header(text)) +
+                           "this is not TOML, for example because no name follows [");
   } catch (const Wrong& wrong) {
     return std::unexpected(shown_place(path, wrong.place) + wrong.text);
   }

@@ -82,9 +82,9 @@ def a_configuration_that_is_wrong_says_where_and_what_is_near(folder):
             ("hz = 1\xff", "town.toml:"),
             ("a" * 2_000_000, "at most 1048576 are allowed"),
             ("a = " + "[" * 5000, "town.toml:1:"),
-            ("hz = 3\n [=]", "town.toml:2:3: "),
-            ("[\x03\x00]", "town.toml:1:2: "),
-            ("[[ #x]]", "town.toml:1:4: ")):
+            ("hz = 3\n [=]", "town.toml:2:2: this is not TOML"),
+            ("[\x03\x00]", "town.toml:1:1: "),
+            ("[[ #x]]", "town.toml:1:1: ")):
         code, said = checked(folder, text, "w.muster")
         equal(code, USAGE)
         holds(said, *parts)
