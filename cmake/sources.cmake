@@ -150,6 +150,7 @@ set(muster_client_sources
   client/cpp/layouts.cc
   client/cpp/questions.cc
   client/cpp/references.cc
+  client/cpp/resuming.cc
   client/cpp/watches.cc
   system/tls.cc
   system/token_proof.cc
@@ -170,6 +171,7 @@ set(muster_world_sources
   server/world/file/type_rows.cc
   server/world/file/world_error.cc
   server/world/file/world_file.cc
+  server/world/journal/applied_requests.cc
   server/world/journal/code_identity.cc
   server/world/journal/cut_off_page.cc
   server/world/journal/journal_recorder.cc
@@ -183,6 +185,7 @@ set(muster_world_sources
   server/world/play.cc
   server/world/replay/replay.cc
   server/world/replay/slice.cc
+  server/world/replay/tick_hashes.cc
   server/world/restore.cc
   server/world/rows/checksum.cc
   server/world/rows/format.cc
@@ -201,11 +204,15 @@ set(muster_world_sources
   server/world/world.cc
 )
 set(muster_server_sources
+  server/access/access_rules.cc
   server/access/address_file.cc
   server/access/refusals.cc
+  server/access/resume_key.cc
+  server/access/suggestion.cc
   server/access/users.cc
   server/desk/asked_figures.cc
   server/desk/desk.cc
+  server/desk/desk_away.cc
   server/desk/desk_figures.cc
   server/door/disk_thread.cc
   server/door/door_audit.cc
@@ -223,8 +230,10 @@ set(muster_server_sources
   server/edits/edit_cost.cc
   server/edits/intake.cc
   server/edits/made_things.cc
+  server/edits/place_rights.cc
   server/edits/refusal_text.cc
   server/edits/removal.cc
+  server/edits/repeated_edits.cc
   server/edits/slow_edits.cc
   server/edits/step_changes.cc
   server/edits/text_sweep.cc
@@ -269,6 +278,7 @@ set(muster_server_sources
   server/session/session.cc
   server/session/shares.cc
   server/session/shown_text.cc
+  server/session/user_rates.cc
   server/token_file.cc
   server/watches/equal_rows.cc
   server/watches/told_texts.cc
@@ -276,6 +286,7 @@ set(muster_server_sources
   server/watches/watch.cc
   server/watches/watch_asked.cc
   server/watches/watch_events.cc
+  server/watches/watch_resuming.cc
   server/watches/watch_sending.cc
   server/watches/watch_turns.cc
   server/watches/watches.cc
@@ -433,6 +444,7 @@ set(muster_schemas
   schema/handlers.fbs
   schema/muster.fbs
   schema/presence.fbs
+  schema/resume.fbs
   schema/run.fbs
   schema/saving.fbs
   schema/scene.fbs
