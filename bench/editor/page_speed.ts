@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { nil } from 'muster-client';
+import { nil, session as session_questions } from 'muster-client';
 import type { Entity } from 'muster-client';
 import { connect } from 'muster-client/node';
 import type { Client } from 'muster-client/node';
@@ -262,7 +262,7 @@ async function main(): Promise<void> {
     const source = `for (const call of ['drawElements', 'drawArrays', 'drawElementsInstanced', 'drawArraysInstanced'])
       WebGL2RenderingContext.prototype[call] = function () {};`;
     await page.send('Page.addScriptToEvaluateOnNewDocument', { source });
-    const entities = (await client.info()).entities;
+    const entities = (await client.ask(session_questions.GetInfo)).entities;
     result.entities = Number(entities);
     if (given.profile) await page.send('Profiler.enable');
     const profiled = async (name: string, run: () => Promise<void>): Promise<void> => {
@@ -311,7 +311,7 @@ async function main(): Promise<void> {
     result.opened_ms = opened;
     result.opened_busy_ms = opened_busy;
     const boxes: Entity[] = [];
-    for (const group of (await client.children(nil, 0, 20)).entities)
+    for (const group of (await client.ask(session_questions.ListChildren, { entity: nil, limit: 20 })).entities)
       for await (const some of client.children_all(group)) boxes.push(...some.entities);
     if (boxes.length !== 10 * children) throw new Error(`there are ${boxes.length} boxes`);
     const seconds = Number(given.seconds);

@@ -135,6 +135,10 @@ export class Hands {
     this.snap = on;
     this.stage.tools_changed();
   }
+  /** True while the pointer moves something, or the view. */
+  get is_busy(): boolean {
+    return this.doing.what !== 'nothing';
+  }
   get is_dragging(): boolean {
     return this.doing.what === 'drag';
   }

@@ -41,6 +41,10 @@ const tell_every_ms = 250;
 const shadowed_max = 30_000;
 const outlined_max = 20_000;
 const rest_after_ms = 400;
+/** A frame that takes longer is followed by a pause of this many times its duration. */
+const cheap_ms = 60;
+const rest_per_cost = 2;
+const look_again_ms = 8;
 /** Margin around the visible region that is updated as often, relative to the camera's distance. */
 const seen_around = 0.2;
 /** Interval at which visible entities are determined again while the camera moves. */
@@ -271,6 +275,7 @@ export class Stage {
 
   dispose(): void {
     cancelAnimationFrame(this.asked);
+    clearTimeout(this.later);
     clearTimeout(this.rest_timer);
     clearTimeout(this.told_timer);
     for (const end of this.endings) end();
@@ -316,10 +321,11 @@ export class Stage {
   private draw(now_ms: number): void {
     cancelAnimationFrame(this.asked);
     this.asked = 0;
-    if (this.is_behind()) return this.ask();
+    if (this.is_behind() || this.gives_way(now_ms)) return this.ask_later();
     const began = performance.now();
     const passed_s = Math.min((now_ms - this.last_ms) / 1000, 0.1);
     this.last_ms = now_ms;
+    this.drawn_ms = began;
     const goes_on = this.rig.step(now_ms) || this.hands.fly(passed_s);
     this.see(now_ms);
     // The first frame waits until everything is in place; later ones show what has been computed so
@@ -377,11 +383,40 @@ export class Stage {
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
     const { drawn } = this;
     if (!drawn || gl.isContextLost()) return false;
-    if (gl.getSyncParameter(drawn, gl.SYNC_STATUS) !== gl.SIGNALED) return true;
+    if (gl.getSyncParameter(drawn, gl.SYNC_STATUS) !== gl.SIGNALED) {
+      this.was_behind = true;
+      return true;
+    }
     gl.deleteSync(drawn);
     this.drawn = null;
+    // Otherwise the GPU may have been done long ago.
+    this.cost_ms = this.was_behind ? performance.now() - this.drawn_ms : this.frame_ms;
+    this.was_behind = false;
     return false;
   }
+
+  /**
+   * Returns true if the last frame was so expensive that the rest of the page comes first. What the
+   * user does with the pointer is drawn at once.
+   */
+  private gives_way(now_ms: number): boolean {
+    const { cost_ms } = this;
+    return cost_ms > cheap_ms && !this.hands.is_busy && now_ms - this.drawn_ms < cost_ms * (1 + rest_per_cost);
+  }
+  /** Asks for a frame after a pause. Waiting for each frame of the screen would cost time, too. */
+  private ask_later(): void {
+    if (this.asked !== 0 || this.later !== 0) return;
+    this.later = window.setTimeout(() => {
+      this.later = 0;
+      this.ask();
+    }, look_again_ms);
+  }
+  private later = 0;
+  /** When the last frame was begun, and how long this thread and the GPU needed for it. */
+  private drawn_ms = -Infinity;
+  private cost_ms = 0;
+  /** True if the last frame was not finished when the next one was to begin. */
+  private was_behind = false;
 
   /**
    * Finds newly visible entities while the camera moves, because these are updated before invisible
@@ -483,7 +518,10 @@ export class Stage {
       this.status.textContent = `${text}${this.frame_ms.toFixed(1)} ms per frame`;
     }
     clearTimeout(this.rest_timer);
-    this.rest_timer = window.setTimeout(() => (this.status.textContent = `${text}at rest`), rest_after_ms);
+    this.rest_timer = window.setTimeout(() => {
+      const is_waiting = this.asked !== 0 || this.later !== 0;
+      this.status.textContent = text + (is_waiting ? `${(this.cost_ms / 1000).toFixed(1)} s per frame` : 'at rest');
+    }, rest_after_ms);
     const knows = this.world.has_transforms();
     const is_empty = knows && this.contents.size > 0 && !this.around;
     this.note.hidden = knows ? !is_empty : this.contents.size === 0;
