@@ -121,7 +121,8 @@ def every_option_has_a_key_and_a_row_in_the_documentation(folder):
     shown = subprocess.run([SERVER, "--help"], capture_output=True, text=True, timeout=20, check=True).stdout
     options = set(re.findall(r"^ +(?:-\w,)?--([\w-]+)", shown, re.MULTILINE))
     options -= {"help", "version", "config", "check-config", "limit"}
-    options -= {"replay", "to", "check", "any-build", "slice", "json", "hashes"}  # of `muster replay`
+    of_replay = {"replay", "to", "check", "any-build", "slice", "json", "hashes"}
+    options -= of_replay
     page = (pathlib.Path(ROOT) / "docs/operation.md").read_text()
     table = page[page.index("| key | "):].split("\n\n")[0]
     equal(set(re.findall(r"^\| `([\w-]+)`", table, re.MULTILINE)), options | {"world"})

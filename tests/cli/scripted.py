@@ -94,7 +94,7 @@ class Scripted:
 
     @staticmethod
     def challenge(hello):
-        """The proof for the client that this server knows the token (docs/protocol.md, "Proofs")."""
+        """The proof that this server knows the token (docs/protocol.md, "Proofs")."""
         nonce = bytes(range(32))
         text = b"muster server proof" + bytes(hello["nonce"]) + nonce
         proof = hmac.digest(hashlib.sha256(TOKEN.encode()).digest(), text, "sha256")
