@@ -104,6 +104,12 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+Durability durability_of(const std::string& name) {
+  return name == "each_flush" ? Durability::each_flush
+         : name == "batched"  ? Durability::batched
+                              : Durability::checkpoint;
+}
+
 struct Failure {
   ExitCode code;
   std::string text;

@@ -67,10 +67,4 @@ void tell_of_recovery(const World& world) {
     spdlog::warn("{}: {} edits were lost, of which {} are listed", world.path(), report.failed, report.listed.size());
 }
 
-Durability durability_of(const std::string& name) {
-  return name == "each_flush" ? Durability::each_flush
-         : name == "batched"  ? Durability::batched
-                              : Durability::checkpoint;
-}
-
 }  // namespace muster
