@@ -176,7 +176,7 @@ TEST_CASE("addresses that are not loopback, not addresses, or taken are errors a
   Desk desk(registry, host, {});
   const auto failure = [&](const std::string& listen, const std::string& path = "") {
     try {
-      const Listener listener(desk, ListenerOptions{listen, path, {}, {}, {}});
+      const Listener listener(desk, ListenerOptions{listen, path, {}, {}, {}, {}});
     } catch (const std::exception& error) {
       return std::string(error.what());
     }
