@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls';
 
 import { ClientError, mistaken } from './client_error.js';
 import type { ByteStream, TokenProofs } from './stream.js';
-import { token_proofs } from './token_proofs.js';
+import { token_proofs } from './node_proofs.js';
 
 /** Tells a client which servers to trust. */
 export interface ServerTrust {

@@ -56,7 +56,10 @@ Site::Reply refused_token(bool was_one) {
 }
 
 HttpAnswer wrong_method(const char* allowed) {
-  HttpAnswer answer = http_sentence(405, "only " + std::string(allowed) + " are supported");
+  std::string methods = allowed;
+  const bool several = methods.find(", ") != std::string::npos;
+  if (several) methods.replace(methods.find(", "), 2, " and ");
+  HttpAnswer answer = http_sentence(405, "only " + methods + (several ? " are" : " is") + " supported");
   answer.fields.emplace_back("Allow", allowed);
   return answer;
 }

@@ -113,6 +113,12 @@ TEST_CASE("each limit's name is that of its member, and the largest number that 
   const std::map<std::string_view, Member> members = {
       {"all_request_bytes_max",
        [](const ServerLimits& limits) -> std::uint64_t { return limits.all_request_bytes_max; }},
+      {"away_sessions_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.away_sessions_max; }},
+      {"kept_answers_bytes_max",
+       [](const ServerLimits& limits) -> std::uint64_t { return limits.kept_answers_bytes_max; }},
+      {"resume_ns_max", [&](const ServerLimits& limits) -> std::uint64_t { return ns(limits.resume_time_max); }},
+      {"user_away_sessions_max",
+       [](const ServerLimits& limits) -> std::uint64_t { return limits.user_away_sessions_max; }},
       {"depth_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.depth_max; }},
       {"edit_steps_max", [](const ServerLimits& limits) -> std::uint64_t { return limits.edit_steps_max; }},
       {"flush_ns", [](const ServerLimits& limits) -> std::uint64_t { return limits.flush_ns; }},

@@ -181,7 +181,7 @@ export class LinkKeeper {
 
 /** Opens a WebSocket to the server that this page came from. */
 export function open_stream_here(): Promise<ByteStream> {
-  const url = new URL('session', document.baseURI);
+  const url = new URL('session', location.href);
   url.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
   url.hash = '';
   return connect_web_stream(url.href, 10_000);

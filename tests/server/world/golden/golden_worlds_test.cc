@@ -165,6 +165,7 @@ void check_format3(const std::string& path) {
   found += "\n" + list(world).state;
   steps();
   const auto restored = world.restore({.tick = 3});
+  CAPTURE(restored ? std::string() : std::string(restored.error().what()));
   REQUIRE(restored);
   found += "\n" + list(world).state;
   steps();
