@@ -58,9 +58,9 @@ def a_slice_of_a_served_world_is_replayed_without_it(folder):
     holds(folder.error(BAD_FILE, "replay", "changed.slice"), "changed.slice: the slice was changed or cut")
 
 
-def differing(folder, *arguments):
-    """What a replay prints that finds differences."""
-    ran = subprocess.run([MUSTER, "replay", *map(str, arguments)], cwd=folder.path, env=folder.environment, capture_output=True,
+def differing(where, *arguments):
+    """Returns the output of a replay that finds differences."""
+    ran = subprocess.run([MUSTER, "replay", *map(str, arguments)], cwd=where.path, env=where.environment, capture_output=True,
                          text=True, timeout=60, check=False)
     equal((ran.returncode, ran.stderr), (REFUSED, ""))
     return ran.stdout
@@ -98,6 +98,7 @@ def a_replay_has_the_hashes_that_a_server_wrote(folder):
     folder.run("clock", "step", "5")
     folder.run("set", "tower", "Health.value", "41", "--durable")
     folder.run("clock", "step", "5")
+    folder.run("set", "tower", "Health.value", "40", "--durable")  # a slice has what is durable
     folder.run("journal", "game.muster", "--slice", "a.slice")
     folder.stop(server)
     equal(folder.json("replay", "a.slice", "--hashes", "hashes")["differences"], [])
