@@ -145,7 +145,7 @@ class Agents(AgentTest):
         self.assertEqual(person.show("orc")["Health"].value, 100)
 
     def test_an_agent_s_mistakes_are_answered_with_sentences_and_the_session_goes_on(self):
-        self.serve()
+        self.serve("--page", "none")
         agent = self.agent()
         self.call(agent, "edit", edits=[{"op": "create", "name": "orc", "components": {"Health": {"value": 50}}}])
         for tool, arguments, said in [
