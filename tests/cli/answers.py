@@ -366,7 +366,7 @@ def a_heartbeat_is_given_back_with_its_number_and_a_command_says_who_it_is(folde
     with spoken(folder, {"GetInfo": [*beats, said("Info", {"world": "a"})], "GetLoad": said("Load", {}), "Heartbeat": NEVER}) as world:
         world.run("info", USER="ann")
         hello = world.question("Hello")
-        equal((len(hello.pop("token_id")), len(hello.pop("nonce"))), (16, 32))  # instead of the token
+        equal((len(hello.pop("token_id")), len(hello.pop("nonce"))), (16, 32))
         equal(hello, {"protocol": 1, "protocol_oldest": 1, "name": "ann", "kind": "muster"})
         equal(world.question("Heartbeat"), {"number": 3, "time_ns": 4, "answer": 1})
         equal(world.count("Heartbeat"), 1)

@@ -31,10 +31,10 @@ class RandomEdits:
     """Edits that are valid more often than not."""
 
     def __init__(self, world, seed):
-        self.world, self.random, self.entities = world, random.Random(seed), []
+        self.world, self.drawn, self.entities = world, random.Random(seed), []
 
     def edit(self, to):
-        pick, types = self.random, self.world.types
+        pick, types = self.drawn, self.world.types
         one = pick.choice(self.entities) if self.entities else muster.nil
         what = pick.randrange(10) if len(self.entities) > 5 else 0
         values = [types.Health(value=pick.randrange(101)), types.Frozen(),
@@ -66,7 +66,7 @@ def mirror_random_edits(test, count, seed):
         before = copy_of(watch)
         since = watch.sequence
         while done < count:
-            size = edits.random.choice([1, 1, 1, 5, 40])
+            size = edits.drawn.choice([1, 1, 1, 5, 40])
             try:
                 if size == 1:
                     edits.edit(writer)
@@ -78,9 +78,9 @@ def mirror_random_edits(test, count, seed):
                 alive = {each.entity for each in writer.find()}
                 edits.entities = [each for each in edits.entities if each in alive]
             done += size
-            if edits.random.randrange(60) == 0:
+            if edits.drawn.randrange(60) == 0:
                 writer.undo()
-            if edits.random.randrange(40) == 0:
+            if edits.drawn.randrange(40) == 0:
                 watch.next(0)
         watch.catch_up(60)
         copy = copy_of(watch)

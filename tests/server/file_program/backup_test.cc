@@ -123,7 +123,7 @@ TEST_CASE("of the dated copies of a world, the newest are kept, and no other fil
   const Folder folder;
   const std::string path = folder / "w.muster";
   const auto day = [](int days) {
-    return std::chrono::system_clock::time_point(std::chrono::seconds(1'772'335'800) + std::chrono::hours(24 * days));
+    return std::chrono::sys_seconds(std::chrono::seconds(1'772'335'800) + std::chrono::hours(24 * days));
   };
   CHECK(dated_copy(path, folder / "copies", day(0)) == folder / "copies/w-20260301T033000Z.muster");
   std::filesystem::create_directory(folder / "copies");

@@ -134,7 +134,7 @@ test('a search finds by words of the name and by id, and waits for components th
   assert.deepEqual([names('#3:1'), names(' 3:1 '), names('3:2'), names('99:1')], [['/Town orc'], ['/Town orc'], [], []]);
   assert.equal(find(model, '').total, 5);
   assert.equal(names('has:').length, 5);
-  assert.deepEqual(find(model, 'has:health or'), { lines: [], total: 0, note: 'Searching' }); // finding_test.ts
+  assert.deepEqual(find(model, 'has:health or'), { lines: [], total: 0, note: 'Searching' });
 });
 
 test('of more than a thousand that are found a thousand are listed, and all are counted', () => {
