@@ -24,7 +24,7 @@ ALLOWED = {
     ("server/door/session_protocol.cc", "GetInfo"),
     # A Fault names the type that it concerns.
     ("server/questions/clock_questions.cc", "SetClock"),
-    # Messages that read, although they need a right to change things: they are not in the audit log.
+    # Messages that only read, although they need a right to change things (the audit log).
     *(("server/door/door_audit.cc", name) for name in (
         "RequestGrant", "ReadTemplates", "GetActivity", "BeginTrace", "EndTrace", "ListTokens")),
 }

@@ -19,7 +19,7 @@ _TABLES = {
 }
 _CODES = {"none": 0, "bad_frame": 1, "bad_batch": 2, "bad_protocol": 3, "bad_token": 4, "hello_expected": 5,
           "hello_repeated": 6, "hello_late": 7, "wrong_direction": 8, "limit_exceeded": 9, "slow_reader": 10, "silent": 11,
-          "stopping": 12, "stalled": 13, "kicked": 14, "no_right": 100, "refused": 101, "dead_entity": 102,
+          "stopping": 12, "stalled": 13, "kicked": 14, "taken_over": 15, "no_right": 100, "refused": 101, "dead_entity": 102,
           "unknown_type": 103, "not_found": 104, "bad_question": 105, "busy": 106, "failed": 107, "request_in_use": 108,
           "not_recorded": 109}
 

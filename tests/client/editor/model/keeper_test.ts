@@ -361,5 +361,5 @@ test('the socket is where the page came from, and the token what its address say
   page(t, 'https://here/#other=1');
   await open_stream_here();
   assert.equal(token_here(), '');
-  assert.deepEqual(made, ['ws://here:7717/session', 'wss://here/session']);
+  assert.deepEqual(made, ['ws://here:7717/deep/session', 'wss://here/session']);
 });

@@ -225,7 +225,7 @@ test('a file of the world is fetched with the token, part by part of its path, a
     return Promise.resolve(answer);
   }) as never;
   assert.equal((await model.fetch_file('a folder/x#1.glb')).byteLength, 3);
-  assert.deepEqual(asked, [['/world/a%20folder/x%231.glb', `Bearer ${world.where().token}`]]);
+  assert.deepEqual(asked, [['world/a%20folder/x%231.glb', `Bearer ${world.where().token}`]]);
   const fails = async (how: object, message: string): Promise<void> => {
     answer = { ok: false, status: 404, statusText: '', text: () => Promise.resolve(''), ...how };
     await assert.rejects(model.fetch_file('x.glb'), { message });

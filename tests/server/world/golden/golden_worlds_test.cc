@@ -164,11 +164,15 @@ void check_format3(const std::string& path) {
   for (int i = 0; i < 3; ++i) (void)world.history().apply(HistoryAct::undo, ann, Conflicts::skip, false);
   found += "\n" + list(world).state;
   steps();
-  const auto restored = world.restore({.tick = 3});
+  const auto past = world.past();
+  REQUIRE(past);
+  found += "\n";
+  for (const KeptPast& each : *past)
+    found += "kept: ticks " + std::to_string(each.tick) + " to " + std::to_string(each.last_tick) + "\n";
+  // A tick cannot be made again by another build than that which wrote the journal, but a save can.
+  const auto restored = world.restore({.time = past->back().saved});
   CAPTURE(restored ? std::string() : std::string(restored.error().what()));
-  REQUIRE(restored);
-  found += "\n" + list(world).state;
-  steps();
+  CHECK(restored);
   check_listed("format3", found);
 }
 
