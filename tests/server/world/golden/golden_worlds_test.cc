@@ -166,10 +166,11 @@ void check_format3(const std::string& path) {
   steps();
   const auto past = world.past();
   REQUIRE(past);
+
   found += "\n";
   for (const KeptPast& each : *past)
     found += "kept: ticks " + std::to_string(each.tick) + " to " + std::to_string(each.last_tick) + "\n";
-  // A tick cannot be made again by another build than that which wrote the journal, but a save can.
+  // Another build than that which wrote the journal cannot make a tick again. It can restore a save.
   const auto restored = world.restore({.time = past->back().saved});
   CAPTURE(restored ? std::string() : std::string(restored.error().what()));
   CHECK(restored);
