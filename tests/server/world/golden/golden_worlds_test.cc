@@ -170,7 +170,7 @@ void check_format3(const std::string& path) {
   found += "\n";
   for (const KeptPast& each : *past)
     found += "kept: ticks " + std::to_string(each.tick) + " to " + std::to_string(each.last_tick) + "\n";
-  // Another build than that which wrote the journal cannot make a tick again. It can restore a save.
+  // A build that did not write the journal cannot make a tick again. It can restore a save.
   const auto restored = world.restore({.time = past->back().saved});
   CAPTURE(restored ? std::string() : std::string(restored.error().what()));
   CHECK(restored);
