@@ -183,6 +183,7 @@ test('a paste of several trees is undone and redone as a whole, with the same id
   await button(editor, 'Undo: Paste 2 entities').waitFor();
   await undo(editor);
   await until('none is left', async () => (await has_children(other, goal)).length === 0);
+  await button(editor, 'Redo: Paste 2 entities').waitFor();
   await redo(editor);
   await until('they are there again', async () => (await has_children(other, goal)).join() === 'orc,elf');
   assert.deepEqual((await other.ask(session.ListChildren, { entity: goal })).entities, entities);
