@@ -42,6 +42,10 @@ bool is_held(const std::string& file) {
   return held;
 }
 
+/// Returns true once the server of a world file listens. Before that, it tries for a moment whether
+/// it can listen on its socket.
+bool is_listening(const std::string& file) { return ::access((file + "-server.json").c_str(), F_OK) == 0; }
+
 /// Connects to a Unix socket without waiting. Returns -1 if there is no server.
 int connected_to(const std::string& path) {
   sockaddr_un address{};
@@ -203,6 +207,8 @@ void Worlds::launch(Entry& world, const std::vector<std::string>& own_arguments)
   arguments.insert(arguments.end(), options_.arguments.begin(), options_.arguments.end());
   arguments.insert(arguments.end(), own_arguments.begin(), own_arguments.end());
   world.last_line.clear();
+  // Left over if the world's process was killed.
+  ::unlink((folders_.file_of(world.name) + "-server.json").c_str());
   auto process = ChildProcess::start(io_, arguments,
                                      {[this, &world](const std::string& line) {
                                         world.last_line = line;
@@ -219,7 +225,7 @@ void Worlds::launch(Entry& world, const std::vector<std::string>& own_arguments)
 /// Tries to connect until the server listens.
 void Worlds::connect_when_ready(Entry& world, std::uint64_t process, std::chrono::milliseconds pause) {
   if (world.number != process || world.state != WorldState::waking) return;
-  int made = connected_to(world.socket);
+  int made = is_listening(folders_.file_of(world.name)) ? connected_to(world.socket) : -1;
   if (made < 0)
     return loop_.call_in(pause, [this, &world, process, pause, alive = alive_] {
       if (*alive) connect_when_ready(world, process, std::min(pause * 2, pause_max));
@@ -392,10 +398,7 @@ void Worlds::make_first(std::shared_ptr<Making> making) {
 /// Ends the server of a new world, after a save, as soon as it listens.
 void Worlds::end_when_ready(const std::shared_ptr<Making>& making, std::chrono::milliseconds pause) {
   if (!making_.contains(making->number)) return;
-  if (const int socket = connected_to(making->socket); socket >= 0) {
-    ::close(socket);
-    return making->process->send(SIGTERM);
-  }
+  if (is_listening(making->folder + "/" + making->name + ".muster")) return making->process->send(SIGTERM);
   loop_.call_in(pause, [this, making, pause, alive = alive_] {
     if (*alive) end_when_ready(making, std::min(pause * 2, pause_max));
   });

@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 
-const [muster, server_program, game] = process.argv.slice(2);
+const [muster, server_program, game] = process.argv.slice(2).map((path) => resolve(path));
 const folder = mkdtempSync(join(tmpdir(), 'muster-agent-'));
 const arguments_ = ['w.muster', '--listen', '127.0.0.1:0', '--quiet', '--level', '--schema', game];
 const server = spawn(server_program, arguments_, { cwd: folder, stdio: 'inherit' });
