@@ -300,29 +300,6 @@ Client::~Client() {
   if (impl_) impl_->say_goodbye();
 }
 
-Result<std::vector<Received>> Client::greet(session::Hello hello) {
-  if (impl_->stream.is_trusted()) {
-    hello.token = impl_->options.token;
-    return ask_all(hello);
-  }
-  const TokenHash hash = hash_of_token(impl_->options.token);
-  const TokenId id = id_of_token(hash);
-  const ProofNonce nonce = draw_nonce();
-  hello.token_id.assign(id.begin(), id.end());
-  hello.nonce.assign(nonce.begin(), nonce.end());
-  auto frames = ask_all(hello);
-  if (!frames) return frames;
-  const auto challenge = answer_in<session::Challenge>(frames->front());
-  if (!challenge) return std::unexpected(challenge.error());
-  if (!equal_in_constant_time(challenge->proof, proof_of(Prover::server, hash, nonce, challenge->nonce)))
-    return error(ClientError::Kind::lost, "the program at " + impl_->options.address +
-                                              " is not the server that was meant: it does not know the token");
-  session::Proof proof;
-  const TokenProof made = proof_of(Prover::client, hash, nonce, challenge->nonce);
-  proof.proof.assign(made.begin(), made.end());
-  return ask_all(proof);
-}
-
 Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) {
   const Deadline until = Clock::now() + options.time_max;
   const auto [address, world] = split_world(options.address);
@@ -341,9 +318,13 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
   hello.last_sequence = impl.options.before.sequence;
   hello.world = world;
   hello.resumable = impl.options.resumes;
-  const auto frames = client.greet(std::move(hello));
-  if (!frames) return std::unexpected(frames.error());
-  if (auto welcome = answer_in<session::Welcome>(frames->front()); !welcome) return std::unexpected(welcome.error());
+  const auto greeted = impl.greet(std::move(hello), [&](const auto& message) -> Result<Received> {
+    auto frames = client.ask_all(message);
+    if (!frames) return std::unexpected(frames.error());
+    return std::move(frames->front());
+  });
+  if (!greeted) return std::unexpected(greeted.error());
+  if (auto welcome = answer_in<session::Welcome>(*greeted); !welcome) return std::unexpected(welcome.error());
   impl.frame_bytes_max = impl.welcome.frame_bytes_max;
   // A snapshot's batches may be of any size.
   impl.batch_bytes_max = std::max(impl.welcome.frame_bytes_max, 64u << 20);

@@ -369,9 +369,6 @@ class Client {
            ...);
     return fits;
   }
-  /// Sends the Hello and returns the Welcome. The token is sent only to a server that is trusted;
-  /// otherwise, both sides prove that they know it.
-  Result<std::vector<Received>> greet(session::Hello hello);
   /// Sends a batch in the world's layout, which may differ from this program's layout.
   Result<Acknowledged> push_named(std::span<const std::byte> batch);
   /// Fails if a watch requests a type whose layout in the world differs from this program's layout.

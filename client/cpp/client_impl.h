@@ -12,6 +12,7 @@
 #include "client/cpp/byte_stream.h"
 #include "client/cpp/client.h"
 #include "messages/judge/verifier.h"
+#include "system/token_proof.h"
 
 namespace muster {
 
@@ -42,6 +43,36 @@ struct Client::Impl {
   enum class Line : std::uint8_t { up, down, greeting };
 
   Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas compiled);
+
+  /// Sends the Hello, and returns the frame that answers it: a Welcome, or a Fault. The token is
+  /// sent only to a server that is trusted. Otherwise, both sides prove that they know it, and a
+  /// server that does not prove it is an error. `ask` sends a message, and returns the first frame
+  /// of the answer.
+  template <class Ask>
+  Result<Received> greet(session::Hello hello, const Ask& ask) const {
+    if (stream.is_trusted()) {
+      hello.token = options.token;
+      return ask(hello);
+    }
+    const TokenHash hash = hash_of_token(options.token);
+    const TokenId id = id_of_token(hash);
+    const ProofNonce nonce = draw_nonce();
+    hello.token_id.assign(id.begin(), id.end());
+    hello.nonce.assign(nonce.begin(), nonce.end());
+    const Result<Received> asked = ask(hello);
+    if (!asked) return asked;
+    const auto challenge = answer_in<session::Challenge>(*asked);
+    if (!challenge) return std::unexpected(challenge.error());
+    if (!equal_in_constant_time(challenge->proof, proof_of(Prover::server, hash, nonce, challenge->nonce)))
+      return std::unexpected(ClientError{
+          ClientError::Kind::lost,
+          "the program at " + options.address + " is not the server that was meant: it does not know the token",
+          {}});
+    session::Proof proof;
+    const TokenProof made = proof_of(Prover::client, hash, nonce, challenge->nonce);
+    proof.proof.assign(made.begin(), made.end());
+    return ask(proof);
+  }
 
   Deadline deadline() const;
   /// Sends and receives until `done` returns true, the deadline passes, or the connection ends.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "client/cpp/client_impl.h"
-#include "system/token_proof.h"
 
 namespace muster {
 namespace {
@@ -114,27 +113,7 @@ Result<void> Client::Impl::resume(Deadline until) {
     if (!answered) return std::unexpected(answered.error());
     return std::move(answer.frames.front());
   };
-  const auto greet = [&]() -> Result<Received> {
-    if (stream.is_trusted()) {
-      hello.token = options.token;
-      return ask_once(hello);
-    }
-    const TokenHash hash = hash_of_token(options.token);
-    const TokenId id = id_of_token(hash);
-    const ProofNonce nonce = draw_nonce();
-    hello.token_id.assign(id.begin(), id.end());
-    hello.nonce.assign(nonce.begin(), nonce.end());
-    auto asked = ask_once(hello);
-    if (!asked || !asked->is<session::Challenge>()) return asked;
-    const auto challenge = session::read<session::Challenge>(asked->batch());
-    if (!equal_in_constant_time(challenge.proof, proof_of(Prover::server, hash, nonce, challenge.nonce)))
-      return std::unexpected(ClientError{ClientError::Kind::lost, "another program has the server's address", {}});
-    const TokenProof made = proof_of(Prover::client, hash, nonce, challenge.nonce);
-    session::Proof proof;
-    proof.proof.assign(made.begin(), made.end());
-    return ask_once(proof);
-  };
-  const auto greeted = greet();
+  const auto greeted = greet(std::move(hello), ask_once);
   const auto start_over = [&](ClientError why) -> Result<void> {
     welcome = before;
     return std::unexpected(std::move(why));

@@ -5,12 +5,14 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <thread>
 
 #include "messages/frame.h"
 #include "system/token_proof.h"
+#include "tests/server/line_proxy.h"
 #include "tests/server/live_world.h"
 #include "tests/support/folder.h"
 
@@ -158,6 +160,38 @@ TEST_CASE("an impostor on the server's port does not learn the token or its hash
   Impostor last(answers[1]);
   CHECK(Client::connect(options_for(last.address)).error().text ==
         "the program at " + last.address + " is not the server that was meant: it does not know the token");
+}
+
+TEST_CASE("an impostor that takes the port while a line is lost does not get the session that is resumed", "[proof]") {
+  LiveWorld world;
+  std::atomic<bool> was_cut = false;
+  LineProxy proxy(world.address());
+  ClientOptions options = options_for(proxy.address());
+  options.resumes = true;
+  options.time_max = 1s;
+  auto client = Client::connect(options);
+  REQUIRE(client);
+  const std::uint64_t number = client->welcome().session;
+  Impostor impostor([](std::uint64_t request, BatchView batch) {
+    session::Welcome welcome;
+    welcome.epoch = 1;
+    welcome.resumed = true;
+    if (batch.type() == TypeTraits<session::Hello>::id) return frame_with(request, welcome);
+    return frame_with(request, session::Info{});
+  });
+  proxy.aim(impostor.address);
+  proxy.plan([&] { return was_cut.exchange(true) ? LineProxy::Does::nothing : LineProxy::Does::close; });
+  CHECK_FALSE(client->ask<session::GetInfo>());
+  CHECK(client->welcome().session == number);
+  const std::string learned = impostor.learned();
+  CHECK(learned.find(token) == std::string::npos);
+  CHECK(learned.size() < 512);  // a Hello, and nothing else
+  proxy.aim(world.address());
+  auto info = client->ask<session::GetInfo>();
+  for (int pauses = 0; pauses < 5 && !info; ++pauses) info = client->ask<session::GetInfo>();  // between attempts
+  CAPTURE(info ? std::string() : info.error().text);
+  CHECK(info);
+  CHECK(client->welcome().session == number);
 }
 
 TEST_CASE("a proof is of one token, one side and one pair of nonces; any other is refused like a wrong token",
