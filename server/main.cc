@@ -325,7 +325,7 @@ class LiveSettings {
     token_ = std::move(token);
     if (server_) server_->set_token(token_);
   }
-  /// Sets the server's own token, of which a later reload notices a change.
+  /// Sets the server's own token, so that a later reload notices a change.
   void set_token(std::string token) {
     const std::lock_guard lock(mutex_);
     token_ = std::move(token);

@@ -18,6 +18,7 @@
 #include "server/world/time/work_time.h"
 #include "server/world/world.h"
 #include "system/mutex.h"
+#include "system/percent_encoding.h"
 #include "system/real_path.h"
 
 namespace muster {

@@ -93,7 +93,7 @@ class TlsChannel {
   virtual Result shake_hands() = 0;
   virtual bool has_shaken_hands() const noexcept = 0;
   virtual Result read(std::span<std::byte> room) = 0;
-  /// Writes all bytes, of which there must be at least one and at most `record_bytes_max`.
+  /// Writes all bytes: at least one, and at most `record_bytes_max`.
   virtual Result write(std::span<const std::byte> bytes) = 0;
   /// Tells the peer that nothing more is sent, if that is possible without waiting.
   virtual void end() = 0;

@@ -18,7 +18,7 @@ using TokenProof = std::array<std::uint8_t, 32>;
 TokenHash hash_of_token(std::string_view token) noexcept;
 /// Returns the number by which a server finds the token. The token cannot be computed from it.
 TokenId id_of_token(const TokenHash& hash) noexcept;
-/// Returns random bytes, each of which must be used for one proof only.
+/// Returns random bytes that must be used for one proof only.
 ProofNonce draw_nonce();
 
 enum class Prover : std::uint8_t { client, server };

@@ -1,4 +1,4 @@
-// What a log of hashes costs the ticks (server/world/replay/tick_hashes.h).
+// Measures the cost of a log of hashes (server/world/replay/tick_hashes.h) for the ticks.
 //
 //   tick_hash_costs [ENTITIES [TICKS]]        20000 entities, 2000 ticks
 //

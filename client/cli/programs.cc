@@ -1,5 +1,4 @@
-#include "client/cli/programs.h"
-
+// Commands that other Muster programs carry out.
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
+#include "system/program_path.h"
 
 namespace muster::cli {
 
@@ -29,28 +29,20 @@ std::string python_client() {
   fail(Exit::unreachable, "the Python client, which contains this command, is not installed beside this program");
 }
 
-}  // namespace
-
-std::string program(const std::string& name, const std::string& built) {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& path : {here / name, here / built})
-    if (!here.empty() && ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, error)) return path.string();
-  return name;
-}
-
-namespace {
-
-/// Replaces this process.
-[[noreturn]] void become(const std::string& name, const std::string& built, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), program(name, built));
+/// Replaces this process by the program that is the first of `all`. `shown` names it in an error.
+[[noreturn]] void run_instead(std::vector<std::string> all, const std::string& shown) {
   std::vector<char*> argv;
-  for (std::string& each : arguments) argv.push_back(each.data());
+  for (std::string& each : all) argv.push_back(each.data());
   argv.push_back(nullptr);
   std::fflush(stdout);
   ::execvp(argv.front(), argv.data());
-  fail(Exit::unreachable, "cannot start " + name + ", which is neither beside this program nor on the PATH: " +
-                              std::string(std::strerror(errno)));
+  fail(Exit::unreachable, "cannot start " + shown + ": " + std::string(std::strerror(errno)));
+}
+
+/// Replaces this process by another Muster program.
+[[noreturn]] void become(const std::string& name, const std::string& built, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), program_path(name, built));
+  run_instead(std::move(arguments), name + ", which is neither beside this program nor on the PATH");
 }
 
 }  // namespace
@@ -94,12 +86,7 @@ void serve_agent(const Common& common, const std::string& name) {
   if (!common.where.connect.empty()) all.insert(all.end(), {"--connect", common.where.connect});
   // The environment is less visible to others than the arguments are.
   if (!common.where.token.empty()) ::setenv("MUSTER_TOKEN", common.where.token.c_str(), 1);
-  std::vector<char*> argv;
-  for (std::string& each : all) argv.push_back(each.data());
-  argv.push_back(nullptr);
-  std::fflush(stdout);
-  ::execvp(argv.front(), argv.data());
-  fail(Exit::unreachable, "cannot start python3: " + std::string(std::strerror(errno)));
+  run_instead(std::move(all), "python3");
 }
 
 }  // namespace muster::cli

@@ -19,7 +19,7 @@
 
 #include "client/cli/failure.h"
 #include "client/cli/interrupt.h"
-#include "client/cli/programs.h"
+#include "system/program_path.h"
 
 namespace muster::cli {
 namespace {
@@ -84,7 +84,7 @@ ServerProcess::ServerProcess(const Where& where, const std::string& world, const
     fail(Exit::unreachable, "cannot make a folder " + folder + " for the server's socket: " + std::strerror(errno) +
                                 (wanted && *wanted ? "; TMPDIR names another place" : ""));
   folder_ = folder;
-  const std::string server = program("muster-server", "../../server/muster-server");
+  const std::string server = program_path("muster-server", "../../server/muster-server");
   std::vector<std::string> all = {server, world, "--listen", "", "--unix", folder + "/socket", "--quiet"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   pid_ = start(all, folder + "/log");

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "system/held_lock.h"
 #include "system/open_file.h"
 #include "system/real_path.h"
 
@@ -89,10 +90,7 @@ bool lacks_lock(const std::string& world_path, std::int64_t process) {
   if (::stat(world.c_str(), &found) != 0) return false;
   const int file = open_file((world + "-lock").c_str(), O_RDONLY);
   if (file < 0) return errno != EACCES;
-  struct flock whole{};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  const bool is_held = ::fcntl(file, F_OFD_GETLK, &whole) == 0 && whole.l_type == F_WRLCK;
+  const bool is_held = is_write_locked(file);
   char text[64] = {};
   long long holder = 0;
   const bool is_read =

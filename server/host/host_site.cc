@@ -7,6 +7,7 @@
 #include "server/host/start_page.h"
 #include "server/host/world_name.h"
 #include "server/web/web_address.h"
+#include "system/percent_encoding.h"
 
 namespace muster::hosting {
 namespace {

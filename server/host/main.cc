@@ -18,8 +18,8 @@
 #include "server/log_queue.h"
 #include "server/page_folder.h"
 #include "server/token_file.h"
-#include "server/web/web_address.h"
-#include "system/real_path.h"
+#include "system/percent_encoding.h"
+#include "system/program_path.h"
 #include "system/standard_descriptors.h"
 
 namespace {
@@ -36,15 +36,6 @@ struct Arguments {
   bool self_signed = false, quiet = false;
   double keep_deleted_days = 7;
 };
-
-/// Returns the path of a program that belongs to this one: next to it, or in the build tree.
-std::string program(const std::string& name, const std::string& built) {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& path : {here / name, here / built})
-    if (!here.empty() && ::access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, error)) return path.string();
-  return name;
-}
 
 int complain(ExitCode code, const std::string& text) {
   spdlog::error("{}", text);
@@ -76,8 +67,8 @@ int serve(Arguments& arguments) {
   host.token = *token;
 
   WorldsOptions& worlds = host.worlds;
-  worlds.server_program = program("muster-server", "../muster-server");
-  worlds.file_program = program("muster-file", "../file_program/muster-file");
+  worlds.server_program = program_path("muster-server", "../muster-server");
+  worlds.file_program = program_path("muster-file", "../file_program/muster-file");
   worlds.token_file = arguments.token_file;
   worlds.keep_deleted = std::chrono::seconds(static_cast<std::int64_t>(arguments.keep_deleted_days * 86400));
   worlds.log = [](const std::string& line) { spdlog::info("{}", line); };

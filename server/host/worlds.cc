@@ -13,6 +13,8 @@
 
 #include "server/host/hello.h"
 #include "server/host/world_name.h"
+#include "system/held_lock.h"
+#include "system/open_file.h"
 
 namespace muster::hosting {
 namespace {
@@ -32,12 +34,9 @@ constexpr std::chrono::seconds ending_time(60);
 
 /// Returns true if a process serves the world file (see server/world/file/lock.h).
 bool is_held(const std::string& file) {
-  const int lock = ::open((file + "-lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int lock = open_file((file + "-lock").c_str(), O_RDONLY);
   if (lock < 0) return false;
-  struct flock whole{};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  const bool held = ::fcntl(lock, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+  const bool held = is_write_locked(lock);
   ::close(lock);
   return held;
 }

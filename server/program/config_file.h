@@ -23,7 +23,7 @@ struct ConfigValue {
   ConfigPlace place;
 };
 
-/// A key and its values, of which there is exactly one unless the key has an array.
+/// A key and its values. A key without an array has exactly one value.
 struct ConfigEntry {
   std::string key;  ///< in the table of limits, keys of inner tables are joined with dots
   ConfigPlace place;

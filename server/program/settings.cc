@@ -163,7 +163,7 @@ constexpr const char* description =
     "Serves a world: clients edit and watch it over TCP, WebSockets and Unix sockets while it runs, including an "
     "editor in the browser.";
 
-/// Parses arguments, of which the first is the first option.
+/// Parses arguments, without the name of the program.
 void parse(CLI::App& app, const std::vector<std::string>& given) {
   std::vector<std::string> reversed(given.rbegin(), given.rend());
   app.parse(std::move(reversed));
@@ -345,7 +345,7 @@ Settings settings_of(int argc, const char* const* argv) {
     setting.takes_effect_at_reload = option->get_group() == read_again;
     made.all.push_back(std::move(setting));
   }
-  // Of a limit that is given several times, the last one counts.
+  // If a limit is given several times, the last one counts.
   for (const std::string& limit : made.arguments.limits) {
     const std::string key = "limits." + limit.substr(0, limit.find('='));
     std::erase_if(made.all, [&](const OptionSetting& each) { return each.key == key; });

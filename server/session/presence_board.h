@@ -47,7 +47,7 @@ class PresenceBoard {
   };
   void tell(Entry& follower);
   void unlock(const Entry& entry);
-  /// Forgets sessions that have left and of which every follower has been told.
+  /// Forgets sessions that have left, once every follower knows it.
   void forget_gone();
 
   std::map<std::uint64_t, Entry> entries_;  // by session number

@@ -19,7 +19,7 @@ class UserRates {
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t rates = 3;
 
-  /// What a user has sent since the server was started. Its address stays valid.
+  /// Amounts that a user has sent since the server was started. Its address stays valid.
   struct User {
     std::string name;
     bool is_limited = true;

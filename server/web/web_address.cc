@@ -77,21 +77,6 @@ std::optional<std::vector<std::string>> path_of(std::string_view target) {
   return parts;
 }
 
-std::string escaped(std::string_view text) {
-  static constexpr char digits[] = "0123456789ABCDEF";
-  std::string made;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '-' ||
-                          c == '.' || c == '_' || c == '~';
-    if (is_plain)
-      made += c;
-    else
-      made.append({'%', digits[byte >> 4], digits[byte & 15]});
-  }
-  return made;
-}
-
 std::string suffix_of(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == std::string_view::npos ? std::string() : in_small_letters(name.substr(dot + 1));

@@ -20,10 +20,6 @@ bool is_own_host(std::string_view host, std::uint16_t port);
 /// character, or an invalid escape.
 std::optional<std::vector<std::string>> path_of(std::string_view target);
 
-/// Returns `text` encoded as part of a URL. Letters, digits, and "-._~" are unchanged, and all
-/// other bytes become %XX.
-std::string escaped(std::string_view text);
-
 /// Returns the part of a name after its last dot, in lower case. Returns an empty string if the
 /// name has no dot.
 std::string suffix_of(std::string_view name);

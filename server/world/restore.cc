@@ -39,7 +39,7 @@ std::string text_of(const FilePast& past) {
          ", saved at " + past.point.saved;
 }
 
-/// Says which states are kept, of which none has been found.
+/// Says which states are kept, if the wanted one is not.
 std::string text_of(const std::vector<FilePast>& all, const std::optional<std::uint64_t>& tick) {
   std::string text = "The oldest kept state: " + text_of(all.front());
   const auto newest_first = all | std::views::reverse;

@@ -46,7 +46,7 @@ class Owner {
   void ask_all();
   Client& client() { return client_; }
   WaitsByQuestion& waits() { return waits_; }
-  /// Of the world, from the most recent answer.
+  /// The world's, from the most recent answer.
   std::uint32_t entities() const { return entities_; }
 
  private:

@@ -123,7 +123,7 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
     if (auto copied = back_up(world, copy); !copied) throw std::runtime_error(copied.error().what());
     return ServerProcess(options.server, copy, arguments, options.folder + "/log of copies").memory_bytes();
   };
-  // What a first visit allocates once is no part of what the user left. On a busy machine it needs
+  // Memory that a first visit allocates once is not left by the user. On a busy machine it needs
   // more time for enough requests.
   abuse_for(options.time / 4, opens_copies ? 20'000 : 0);
   report.memory_before = clean_up();

@@ -1,4 +1,4 @@
-// A log that nobody reads while the server has much to do.
+// A log that is not read while the server has much to do.
 #pragma once
 
 #include <cstdint>

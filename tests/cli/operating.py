@@ -27,7 +27,7 @@ def written(folder, text, name="town.toml"):
 
 
 def checked(folder, text, *arguments):
-    """What --check-config says, and its exit code."""
+    """The output of --check-config, and its exit code."""
     ran = subprocess.run([SERVER, "--config", written(folder, text), "--check-config", *arguments], cwd=folder.path,
                          capture_output=True, text=True, timeout=20, check=False)
     return ran.returncode, ran.stdout + ran.stderr

@@ -11,6 +11,7 @@
 
 #include "server/access/resume_key.h"
 #include "server/world/journal/applied_requests.h"
+#include "tests/fuzz/fuzz_input.h"
 #include "tests/server/watches/changer.h"
 #include "tests/server/watches/follower.h"
 
@@ -20,26 +21,6 @@ using namespace muster;
 using namespace muster::testing;
 
 constexpr std::size_t resumptions_max = 40;
-
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  bool empty() const { return size_ == 0; }
-  template <class T>
-  T take() {
-    T value{};
-    const std::size_t bytes = std::min(size_, sizeof value);
-    std::memcpy(&value, data_, bytes);
-    data_ += bytes;
-    size_ -= bytes;
-    return value;
-  }
-  std::span<const std::uint8_t> rest() const { return {data_, size_}; }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-};
 
 void read_requests(std::string_view text) {
   AppliedRequests read, again;
@@ -51,7 +32,7 @@ void read_requests(std::string_view text) {
   REQUIRE(again.text() == read.text());
 }
 
-void show_proof(Input& input) {
+void show_proof(FuzzInput& input) {
   static const ResumeKey key;
   const auto session = input.take<std::uint64_t>(), user = input.take<std::uint64_t>();
   REQUIRE(!key.accepts(input.rest(), session, user));
@@ -59,7 +40,7 @@ void show_proof(Input& input) {
   REQUIRE(key.accepts(proof, session, user));
 }
 
-session::Follow any(Input& input, Changer& changer) {
+session::Follow any(FuzzInput& input, Changer& changer) {
   session::Follow what = something(changer);
   const auto bits = input.take<std::uint8_t>();
   if (bits & 1) what.rate_max = input.take<float>();
@@ -71,7 +52,7 @@ session::Follow any(Input& input, Changer& changer) {
   return what;
 }
 
-void resume(Input& input) {
+void resume(FuzzInput& input) {
   Watched of;
   Changer changer(of.registry, input.take<std::uint64_t>());
   Follower one(of.registry, of.watches, {.data_bytes_max = 2000}, true);
@@ -101,7 +82,7 @@ void resume(Input& input) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input input(data, size);
+  FuzzInput input(data, size);
   switch (input.take<std::uint8_t>() % 4) {
     case 0: {
       const std::span<const std::uint8_t> text = input.rest();

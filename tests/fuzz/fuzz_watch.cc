@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "server/watches/watch_asked.h"
+#include "tests/fuzz/fuzz_input.h"
 #include "tests/server/watches/changer.h"
 #include "tests/server/watches/follower.h"
 
@@ -20,27 +21,8 @@ using namespace muster::testing;
 
 constexpr std::size_t followers_max = 6, steps_max = 400;
 
-class Input {
- public:
-  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  bool empty() const { return size_ == 0; }
-  template <class T>
-  T take() {
-    T value{};
-    const std::size_t bytes = std::min(size_, sizeof value);
-    std::memcpy(&value, data_, bytes);
-    data_ += bytes;
-    size_ -= bytes;
-    return value;
-  }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-};
-
 /// As a client asks that means well, and then whatever the input says.
-session::Follow ask(Input& input, Changer& changer) {
+session::Follow ask(FuzzInput& input, Changer& changer) {
   session::Follow what = something(changer);
   const auto bits = input.take<std::uint16_t>();
   if (bits & 1) what.rate_max = input.take<float>();
@@ -68,7 +50,7 @@ void forget_dead(Follower& follower) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  Input input(data, size);
+  FuzzInput input(data, size);
   Watched of;
   Changer changer(of.registry, input.take<std::uint64_t>());
   std::vector<std::unique_ptr<Follower>> followers;

@@ -10,19 +10,12 @@
 #include "messages/frame.h"
 #include "messages/session.h"
 #include "system/tls.h"
+#include "tests/fuzz/seed_frames.h"
 
 namespace {
 
 using namespace muster;
-
-template <GeneratedType M>
-std::string frame_of(const M& message, std::uint64_t request) {
-  BatchBuilder builder;
-  session::append(builder, message);
-  std::vector<std::byte> frame;
-  append_frame(frame, builder.bytes(), request);
-  return {reinterpret_cast<const char*>(frame.data()), frame.size()};
-}
+using namespace muster::testing;
 
 /// The first bytes of a client that uses TLS.
 std::string client_hello() {

@@ -13,6 +13,7 @@
 #include "client/cli/print.h"
 #include "client/cpp/byte_stream.h"
 #include "messages/json_writer.h"
+#include "system/percent_encoding.h"
 
 namespace muster::cli {
 namespace {
@@ -23,21 +24,6 @@ struct HttpResult {
   int status = 0;
   std::string body;
 };
-
-std::string percent_encoded(std::string_view text) {
-  static constexpr char digits[] = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                          std::string_view("-._~").contains(c);
-    if (is_plain)
-      out += c;
-    else
-      (((out += '%') += digits[byte >> 4]) += digits[byte & 15]);
-  }
-  return out;
-}
 
 /// Sends one request to the host, and receives the whole answer.
 HttpResult ask(const Where& where, const std::string& method, const std::string& path) {
@@ -135,12 +121,12 @@ void worlds(const Common& common, const WorldsOrder& order) {
   if (order.what == "copy" && order.to.empty())
     fail(Exit::usage, "muster worlds copy needs two names: that of the world, and that of the copy");
   if (order.what != "copy" && !order.to.empty()) fail(Exit::usage, "muster worlds " + order.what + " takes one name");
-  const std::string world = "/worlds/" + percent_encoded(order.name);
+  const std::string world = "/worlds/" + escaped(order.name);
   const HttpResult result = order.what == "create"   ? ask(where, "PUT", world)
                             : order.what == "delete" ? ask(where, "DELETE", world)
-                            : order.what == "copy"   ? ask(where, "POST", world + "/copy/" + percent_encoded(order.to))
+                            : order.what == "copy"   ? ask(where, "POST", world + "/copy/" + escaped(order.to))
                             : order.what == "restore"
-                                ? ask(where, "POST", "/deleted/" + percent_encoded(order.name) + "/restore")
+                                ? ask(where, "POST", "/deleted/" + escaped(order.name) + "/restore")
                                 : ask(where, "POST", world + "/" + order.what);
   if (result.status != 200) fail(Exit::refused, result.body);
   if (common.json)

@@ -21,7 +21,7 @@ def padded(at, align):
 
 
 class Layout:
-    """Where a message and the components of a row set lie in a payload."""
+    """The places of a message and of the components of a row set in a payload."""
 
     def __init__(self, type_, components):
         self.type, self.components = type_, sorted(components, key=lambda each: each.id)

@@ -1,4 +1,4 @@
-"""Who is in the world, and what each does there: presence, which is no part of the world itself."""
+"""Presence: the users who are in the world, and their selections. The world does not know of it."""
 from typing import NamedTuple, Optional
 
 from .core import Wait
@@ -6,7 +6,7 @@ from .ids import Entity
 
 
 class Camera(NamedTuple):
-    """Where a camera is, and the point at which it looks, as triples of numbers."""
+    """The place of a camera, and the point at which it looks, as triples of numbers."""
 
     position: tuple
     target: tuple

@@ -189,7 +189,7 @@ class Replay {
       note(*again);
     else if (apart)
       note(*apart);
-    // What comes now differs as a consequence.
+    // Later inputs differ as a consequence.
     if (apart || again) twins_.reset();
   }
   /// Compares the changes since the last tick with those that were recorded.

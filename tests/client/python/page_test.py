@@ -1,4 +1,4 @@
-"""What docs/client-python.md shows is run here, in its order."""
+"""Runs the snippets of docs/client-python.md, in their order."""
 import contextlib
 import io
 import os

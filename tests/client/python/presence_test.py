@@ -1,4 +1,4 @@
-"""Who is there and what each does, as others see it."""
+"""The presence of users, as others see it."""
 import asyncio
 
 import muster

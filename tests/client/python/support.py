@@ -1,4 +1,4 @@
-"""What the tests of the client in Python share: servers in folders of their own."""
+"""Shared by the tests of the client in Python: servers in folders of their own."""
 import pathlib
 import shutil
 import sys

@@ -188,7 +188,7 @@ TEST_CASE("an impostor that takes the port while a line is lost does not get the
   CHECK(learned.size() < 512);  // a Hello, and nothing else
   proxy.aim(world.address());
   auto info = client->ask<session::GetInfo>();
-  for (int pauses = 0; pauses < 5 && !info; ++pauses) info = client->ask<session::GetInfo>();  // between attempts
+  for (int pauses = 0; pauses < 5 && !info; ++pauses) info = client->ask<session::GetInfo>();
   CAPTURE(info ? std::string() : info.error().text);
   CHECK(info);
   CHECK(client->welcome().session == number);

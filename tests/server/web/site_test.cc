@@ -4,6 +4,7 @@
 
 #include "server/web/site.h"
 #include "server/web/web_address.h"
+#include "system/percent_encoding.h"
 #include "tests/support/folder.h"
 
 namespace site_test {

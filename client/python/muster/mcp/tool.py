@@ -1,4 +1,4 @@
-"""What a tool is: a function with a name, a right, and arguments that are checked before it is
+"""A tool is a function with a name, a right, and arguments that are checked before it is
 called."""
 from ..errors import Mistaken
 

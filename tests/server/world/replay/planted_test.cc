@@ -164,7 +164,7 @@ void push_tick(EntityRegistry& r) {
 void check_named(const SyncDifference& found, const std::string& name, const Plant& plant) {
   INFO(name << ": " << found.text());
   const std::string quoted = "\"plant." + name + "\"";
-  // What was done once does not come again in place, so only suspects can be named.
+  // An act that happens once is not repeated in place, so only suspects can be named.
   const bool is_named = found.handler == quoted || found.suspects == std::vector<std::string>{quoted};
   CHECK(is_named);
   if (!plant.component.empty()) {
