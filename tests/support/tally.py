@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Adds up what `meson test` ran, from its testlog.json and, if tests were run again, from again.json.
+"""Adds up what `meson test` ran: testlog.json and, if tests were run again, again.json.
 
   tally.py LOG...             prints `PASSED FAILED`
   tally.py --failed START LOG prints the names of the failed tests that begin with START
   tally.py --told LOG...      prints a line for each test that failed, also if it then passed alone
 
-A test that ends its output with `N passed, N failed` counts as that many; one that does not (a plain
-script) counts as one. A test that crashed, hung or exited with an error counts as failed even if its
-own line says otherwise. A test that was run again counts as it ended then. No log, an unreadable
+A test that ends its output with `N passed, N failed` counts as that many. One that does not (a
+plain script) counts as one. A test that crashed, hung or exited with an error counts as failed even
+if its own line says otherwise. A test that was run again counts as it ended then. No log, an unreadable
 one, or one without tests is one failure: nothing was built, or nothing ran.
 """
 import json
