@@ -216,19 +216,22 @@ void HandlerTable::refresh(MessageRoute& route) {
   for (const Handler* handler : route.active) route.rules.add(*handler);
   find_sites(route);
   active_changed(route, was_followed);
+  find_told();
 }
 
 void HandlerTable::active_changed(MessageRoute& route, bool was_followed) {
   route.schedule.reset();
   route.chunks.forget();
-  if (is_followed(route) != was_followed) {
+  const bool change = is_followed(route) != was_followed;
+  if (change) {
     was_followed ? --followed_changes_ : ++followed_changes_;
     find_followed();
   }
   route.writes_message = route.rules.writes_message();
   route.whole_runs = route.rules.whole_runs();
   set_few(route);
-  find_told();
+  // Only the first handler of a message, and the last to leave, change whether it is told.
+  if (change || route.active.size() <= 1) find_told();
 }
 
 void HandlerTable::shuffle(std::uint64_t seed) noexcept {
