@@ -47,7 +47,7 @@ async function ground(other: Client): Promise<Entity> {
   return other.create(nil, 'ground', [transform, { position: { x: 0, y: -0.5, z: 0 } }], ['scene.Shape', { size: { x: 30, y: 1, z: 30 } }], ['scene.Color', color]);
 }
 
-test('a point, a spot and a directional light light the ground, with their color and within their range; it can be switched off', async (t) => {
+test('lights light the ground, with their color and within their range, and can be switched off; it has the surface of its Material', async (t) => {
   const world = await World.serve(t, scene);
   const other = await world.connect();
   await ground(other);
@@ -96,6 +96,34 @@ test('a point, a spot and a directional light light the ground, with their color
   await until('it is as it was', async () => {
     const now = await mean(editor, clip);
     return now.every((each, i) => Math.abs(each - before[i]) < 4);
+  });
+
+  // A Material takes the place of the Color, and its values are edited like all others.
+  const floor = await other.entity('/ground');
+  const material = { base_color: { r: 0, g: 0, b: 1, a: 1 }, roughness: 1 };
+  await other.set(floor, ['scene.Material', material]);
+  await until('the ground is blue', async () => {
+    const [r, , b] = await mean(editor, clip);
+    return b > r + 40;
+  });
+  await other.set_field(floor, 'scene.Material', 'emission.g', 1);
+  await until('it glows green', async () => {
+    const [r, g] = await mean(editor, clip);
+    return g > r + 80;
+  });
+  await editor.picture('material');
+  await editor.select('ground');
+  const emission = editor.box('scene.Material', 'emission as #rrggbb');
+  await emission.fill('#ff0000');
+  await emission.press('Enter');
+  await editor.part('scene.Material').getByRole('slider', { name: 'metal' }).fill('0.5');
+  await until('the world has both', async () => {
+    const { emission, metal } = (await component(other, floor, 'scene.Material')) as { emission: Record<string, number>; metal: number };
+    return emission.r === 1 && emission.g === 0 && metal === 0.5;
+  });
+  await until('it glows red', async () => {
+    const [r, g] = await mean(editor, clip);
+    return r > g + 80;
   });
 });
 

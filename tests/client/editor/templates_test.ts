@@ -30,12 +30,20 @@ test('a template is made of a selection, and spawned where one looks and where i
   await list.getByRole('button', { name: 'house' }).waitFor();
   assert.match((await list.textContent())!, /3 entities/);
 
+  const selected = page.locator('[role=treeitem][aria-selected=true]');
+  // New trees would be children of the selected entity. A new tree is selected when its row
+  // appears.
+  const deselect = async (): Promise<void> => {
+    await page.keyboard.press('Escape');
+    await selected.waitFor({ state: 'detached' });
+  };
   await page.locator('.tree-list').focus();
-  await page.keyboard.press('Escape');
+  await deselect();
   await page.locator('.viewport-root').focus();
   await page.keyboard.press('7');
   await list.getByRole('button', { name: 'house' }).click();
   const first = await until('it is there', () => other.entity('/house').catch(() => null));
+  await selected.and(editor.row('house')).waitFor();
   const { position, scale } = (await component(other, first, transform)) as Record<string, Record<string, number>>;
   assert.equal(scale.y, 2);
   assert.ok(Math.abs(position.y) < 0.01 && Math.abs(position.x) < 60, JSON.stringify(position));
@@ -45,26 +53,31 @@ test('a template is made of a selection, and spawned where one looks and where i
   assert.ok((await other.show(part)).components['scene.MeshReference']);
   await page.keyboard.press('ControlOrMeta+z');
   await until('it is one step', async () => (await has_children(other, nil)).length === 2);
+  await editor.row('house').waitFor({ state: 'detached' });
 
-  const from = (await list.getByRole('button', { name: 'house' }).boundingBox())!;
-  const canvas = (await page.locator('.viewport-canvas').boundingBox())!;
-  const drop = async (x: number, y: number): Promise<void> => {
+  /** Drops the template at an offset from the middle of the viewport, in pixels. */
+  const drop = async (right: number, down = 0): Promise<void> => {
+    const from = (await list.getByRole('button', { name: 'house' }).boundingBox())!;
+    const canvas = (await page.locator('.viewport-canvas').boundingBox())!;
     await page.mouse.move(from.x + 40, from.y + 10);
     await page.mouse.down();
     await page.mouse.move(from.x + 60, from.y - 30);
-    await page.mouse.move(x, y, { steps: 3 });
+    await page.mouse.move(canvas.x + canvas.width / 2 + right, canvas.y + canvas.height / 2 + down, { steps: 3 });
     await page.mouse.up();
   };
-  await drop(canvas.x + canvas.width / 2 + 100, canvas.y + canvas.height / 2);
+  await drop(100);
   const second = await until('it is there', () => other.entity('/house').catch(() => null));
-  await page.keyboard.press('Escape');
-  await drop(canvas.x + canvas.width / 2 - 100, canvas.y + canvas.height / 2);
+  await selected.and(editor.row('house')).waitFor();
+  await deselect();
+  await drop(-100);
   const third = await until('another is there', () => other.entity('/house~2').catch(() => null));
   const x = async (of: typeof third): Promise<number> => ((await component(other, of, transform)).position as { x: number }).x;
   assert.ok((await x(second)) > (await x(third)) + 5, `${await x(second)} ${await x(third)}`);
   await editor.picture('templates');
   // Dropped elsewhere, it does nothing.
-  await drop(canvas.x - 100, canvas.y + 40);
+  await selected.and(editor.row('house~2')).waitFor();
+  const { width } = (await page.locator('.viewport-canvas').boundingBox())!;
+  await drop(-width / 2 - 100);
   await page.keyboard.press('ControlOrMeta+z');
   await until('one is gone', async () => (await has_children(other, nil)).join() === 'ground,house-1,house');
 });

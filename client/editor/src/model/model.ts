@@ -41,7 +41,7 @@ import type { Placer } from '../view/world.js';
 import { leaves_folder } from './world_folder.js';
 
 /** Components that the viewport draws. Their values are known for every entity. */
-const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera'].map(
+const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera', 'Material'].map(
   (each) => 'scene.' + each,
 );
 /** Those that nearly every entity has. */

@@ -146,7 +146,7 @@ function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
 }
 
 /** Where a thing is comes first, what it looks like next, then the game's own, by name. */
-const first = ['scene.Transform', 'scene.Shape', 'scene.Color', 'scene.MeshReference'];
+const first = ['scene.Transform', 'scene.Shape', 'scene.Color', 'scene.Material', 'scene.MeshReference'];
 function by_importance(a: string, b: string): number {
   const rank = (name: string): number => {
     const at = first.indexOf(name);

@@ -85,6 +85,7 @@ function begin_template_drag(event: PointerEvent, model: Model, name: string): v
     document.body.classList.remove('is-dragging-template');
   };
   const up = (now: PointerEvent): void => {
+    move(now);
     end();
     if (!is_on) return;
     // The click that follows does not spawn another one.

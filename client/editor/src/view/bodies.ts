@@ -1,7 +1,7 @@
 // The bodies of entities: a model's mesh, a simple shape, or a striped box for a missing model.
 import { DoubleSide } from 'three';
 import type { BufferGeometry, InstancedMesh, Material, Object3D } from 'three';
-import { body_material, shadow_material, sign_material } from './materials.js';
+import { body_material, shadow_material, sign_material, surface_material } from './materials.js';
 import { Models } from './models.js';
 import type { Model, ModelPart } from './models.js';
 import { Pool } from './pool.js';
@@ -21,10 +21,20 @@ interface Rgba {
   a: number;
 }
 
+/** A scene.Material. */
+export interface Surface {
+  base_color: Rgba;
+  emission: Omit<Rgba, 'a'>;
+  emission_strength: number;
+  metal: number;
+  roughness: number;
+}
+
 /** The components that determine an entity's look. */
 export interface Looks {
   shape: Shape | null;
   color: Rgba | null;
+  surface: Surface | null;
   mesh: { path: string; name: string; index: number } | null;
 }
 
@@ -38,6 +48,7 @@ interface Body {
   sz: number;
   stretched: number;
   color: Rgba | null;
+  surface: Surface | null;
   look: Look;
 }
 
@@ -47,6 +58,7 @@ interface Look {
   material: Material;
   has_color: boolean;
   has_extra: boolean;
+  has_surface: boolean;
 }
 
 const plain: Rgba = { r: 0.42, g: 0.44, b: 0.47, a: 1 };
@@ -86,11 +98,13 @@ export class Bodies {
       }
     }
     const part = model?.state === 'ready' ? Models.part(model, looks.mesh!.index, looks.mesh!.name) : null;
-    if (part) this.show(slot, this.part_look(part), middle, 1, 1, 1, 0, null, world);
+    const { surface } = looks;
+    const color = surface?.base_color ?? null;
+    if (part) this.show(slot, this.part_look(part, surface), middle, 1, 1, 1, 0, color, surface, world);
     else if (model && model.state !== 'foreign') {
       const { center, size } = looks.shape ?? { center: middle, size: { x: 1, y: 1, z: 1 } };
-      this.show(slot, this.sign_look(model.state !== 'loading'), center, size.x, size.y, size.z, 0, null, world);
-    } else if (looks.shape) this.show_shape(slot, looks.shape, looks.color ?? plain, world);
+      this.show(slot, this.sign_look(model.state !== 'loading'), center, size.x, size.y, size.z, 0, null, null, world);
+    } else if (looks.shape) this.show_shape(slot, looks.shape, color ?? looks.color ?? plain, surface, world);
     else this.remove(slot);
   }
 
@@ -148,15 +162,22 @@ export class Bodies {
     for (const pool of this.pools) pool.dispose();
   }
 
-  private show_shape(slot: number, shape: Shape, color: Rgba, world: Float32Array): void {
+  private show_shape(
+    slot: number,
+    shape: Shape,
+    color: Rgba,
+    surface: Surface | null,
+    world: Float32Array,
+  ): void {
     const kind: ShapeKind = shape_kinds[shape.kind] ?? 'box';
     const { x, y, z } = shape.size;
-    const look = this.shape_look(kind, color.a < 1);
+    const look = this.shape_look(kind, color.a < 1, surface !== null);
     if (kind === 'capsule') {
       const stretched = Math.abs(x) > thinnest ? Math.max((Math.abs(y) / Math.abs(x) - 1) / 2, 0) : 0;
-      this.show(slot, look, shape.center, x, x, x, stretched, color, world);
-    } else if (kind === 'cylinder' || kind === 'cone') this.show(slot, look, shape.center, x, y, x, 0, color, world);
-    else this.show(slot, look, shape.center, x, y, z, 0, color, world);
+      this.show(slot, look, shape.center, x, x, x, stretched, color, surface, world);
+    } else if (kind === 'cylinder' || kind === 'cone')
+      this.show(slot, look, shape.center, x, y, x, 0, color, surface, world);
+    else this.show(slot, look, shape.center, x, y, z, 0, color, surface, world);
   }
 
   private show(
@@ -168,6 +189,7 @@ export class Bodies {
     sz: number,
     stretched: number,
     color: Rgba | null,
+    surface: Surface | null,
     world: Float32Array,
   ): void {
     const before = this.bodies[slot];
@@ -180,12 +202,13 @@ export class Bodies {
       sz: thick(sz),
       stretched,
       color,
+      surface,
       look,
     };
     if (before && before.look === look) {
       this.bodies[slot] = body;
       this.move(slot, world);
-      if (color) body.pool.color(body.row, color.r, color.g, color.b, color.a);
+      paint(body);
     } else {
       if (before) this.leave(before);
       body.row = -1;
@@ -199,8 +222,7 @@ export class Bodies {
     body.pool = this.pool(body.look, is_mirrored(world, slot * 16));
     body.row = body.pool.add(slot);
     this.write(slot, body, world);
-    const color = body.color;
-    if (color) body.pool.color(body.row, color.r, color.g, color.b, color.a);
+    paint(body);
   }
 
   private leave(body: Body): void {
@@ -216,29 +238,40 @@ export class Bodies {
     if (this.waiting.size > 0) for (const slots of this.waiting.values()) slots.delete(slot);
   }
 
-  private shape_look(kind: ShapeKind, clear: boolean): Look {
+  private shape_look(kind: ShapeKind, clear: boolean, surface: boolean): Look {
     const stretched = kind === 'capsule';
-    return this.look(clear ? kind + ' clear' : kind, true, stretched || clear, () => [
+    const key = kind + (surface ? ' surface' : '') + (clear ? ' clear' : '');
+    return this.look(key, { has_color: true, has_extra: stretched || clear, has_surface: surface }, () => [
       shape_geometry(kind),
-      body_material(stretched, clear),
+      surface ? surface_material(stretched, clear) : body_material(stretched, clear),
     ]);
   }
 
   private sign_look(failed: boolean): Look {
-    return this.look(failed ? 'failed' : 'loading', false, false, () => [shape_geometry('box'), sign_material(failed)]);
+    return this.look(failed ? 'failed' : 'loading', {}, () => [shape_geometry('box'), sign_material(failed)]);
   }
 
-  private part_look(part: ModelPart): Look {
+  private part_look(part: ModelPart, surface: Surface | null): Look {
     let number = this.parts.get(part);
     if (number === undefined) this.parts.set(part, (number = this.parts.size));
-    return this.look(`part ${number}`, false, false, () => [part.geometry, part.material]);
+    if (!surface) return this.look(`part ${number}`, {}, () => [part.geometry, part.material]);
+    const clear = surface.base_color.a < 1;
+    const has = { has_color: true, has_extra: clear, has_surface: true };
+    return this.look(`part ${number} surface${clear ? ' clear' : ''}`, has, () => [
+      part.geometry,
+      surface_material(false, clear, part.material.side),
+    ]);
   }
 
-  private look(key: string, has_color: boolean, has_extra: boolean, make: () => [BufferGeometry, Material]): Look {
+  private look(
+    key: string,
+    { has_color = false, has_extra = false, has_surface = false },
+    make: () => [BufferGeometry, Material],
+  ): Look {
     let look = this.looks.get(key);
     if (!look) {
       const [geometry, material] = make();
-      this.looks.set(key, (look = { key, geometry, material, has_color, has_extra }));
+      this.looks.set(key, (look = { key, geometry, material, has_color, has_extra, has_surface }));
     }
     return look;
   }
@@ -254,6 +287,7 @@ export class Bodies {
           is_mirrored: mirrored,
           has_color: look.has_color,
           has_extra: look.has_extra,
+          has_surface: look.has_surface,
           both_sides: look.material.side === DoubleSide,
         },
         (mesh: InstancedMesh) => {
@@ -269,6 +303,13 @@ export class Bodies {
     }
     return pool;
   }
+}
+
+function paint({ pool, row, color, surface }: Body): void {
+  if (color) pool.color(row, color.r, color.g, color.b, color.a);
+  if (!surface) return;
+  const { emission, emission_strength: strength, metal, roughness } = surface;
+  pool.surface_of(row, metal, roughness, [emission.r * strength, emission.g * strength, emission.b * strength]);
 }
 
 /** Returns a size large enough to be drawn. */

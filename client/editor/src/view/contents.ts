@@ -17,7 +17,7 @@ export interface TransformValue {
 }
 
 const transform = 'scene.Transform';
-const looks_of = new Set(['scene.Shape', 'scene.Color', 'scene.MeshReference', 'scene.Light', 'scene.Camera']);
+const looks_of = new Set(['scene.Shape', 'scene.Color', 'scene.MeshReference', 'scene.Light', 'scene.Camera', 'scene.Material']);
 
 export class Contents {
   readonly tree = new TransformTree((slot, to, at) => this.read(slot, to, at));
@@ -384,6 +384,7 @@ export class Contents {
     const looks: Looks = {
       shape: this.value_of(record, 'scene.Shape', this.shapes) ?? null,
       color: this.value_of(record, 'scene.Color', this.colors)?.value ?? null,
+      surface: (record.components['scene.Material'] as unknown as Looks['surface']) ?? null,
       mesh: reference
         ? {
             path: this.world.text(reference.asset as bigint),

@@ -5,18 +5,31 @@ import {
   MeshBasicMaterial,
   MeshDepthMaterial,
   MeshLambertMaterial,
+  MeshStandardMaterial,
   RGBADepthPacking,
 } from 'three';
-import type { Material, WebGLProgramParametersWithUniforms } from 'three';
+import type { Material, Side, WebGLProgramParametersWithUniforms } from 'three';
 
-/** Adds support for stretched bodies, whose halves move apart, and for an alpha value per body. */
-export function with_extra<M extends Material>(material: M, stretched: boolean, clear: boolean): M {
+/**
+ * Adds support for stretched bodies, whose halves move apart, and for an alpha value per body. If
+ * `surface`, metal, roughness and emission also differ per body.
+ */
+export function with_extra<M extends Material>(
+  material: M,
+  stretched: boolean,
+  clear: boolean,
+  surface = false,
+): M {
   material.onBeforeCompile = (shader: WebGLProgramParametersWithUniforms): void => {
     const declared =
       'attribute vec2 extra;\n' +
       (stretched ? 'attribute float ends;\n' : '') +
-      (clear ? 'varying float own_alpha;\n' : '');
-    const done = (stretched ? 'transformed.y += ends * extra.y;\n' : '') + (clear ? 'own_alpha = extra.x;\n' : '');
+      (clear ? 'varying float own_alpha;\n' : '') +
+      (surface ? 'attribute vec2 surface;\nattribute vec3 emission;\n' + surface_varyings : '');
+    const done =
+      (stretched ? 'transformed.y += ends * extra.y;\n' : '') +
+      (clear ? 'own_alpha = extra.x;\n' : '') +
+      (surface ? 'own_surface = surface;\nown_emission = emission;\n' : '');
     shader.vertexShader =
       declared + shader.vertexShader.replace('#include <begin_vertex>', '#include <begin_vertex>\n' + done);
     if (clear)
@@ -26,10 +39,24 @@ export function with_extra<M extends Material>(material: M, stretched: boolean, 
           '#include <color_fragment>',
           '#include <color_fragment>\ndiffuseColor.a *= own_alpha;',
         );
+    if (surface)
+      shader.fragmentShader =
+        surface_varyings +
+        shader.fragmentShader
+          .replace('#include <metalnessmap_fragment>', 'float metalnessFactor = own_surface.x;')
+          .replace('#include <roughnessmap_fragment>', 'float roughnessFactor = own_surface.y;')
+          .replace('#include <emissivemap_fragment>', 'totalEmissiveRadiance += own_emission;');
     lift_black(shader);
   };
-  material.customProgramCacheKey = () => `extra ${stretched} ${clear}`;
+  material.customProgramCacheKey = () => `extra ${stretched} ${clear} ${surface}`;
   return material;
+}
+const surface_varyings = 'varying vec2 own_surface;\nvarying vec3 own_emission;\n';
+
+/** Makes a material for bodies with a scene.Material, all of whose values differ per body. */
+export function surface_material(stretched: boolean, clear: boolean, side: Side = FrontSide): Material {
+  const material = new MeshStandardMaterial({ transparent: clear, depthWrite: !clear, side });
+  return with_extra(material, stretched, clear, true);
 }
 
 /** Makes a material for shapes, whose color and alpha differ per body. */

@@ -16,6 +16,8 @@ export interface PoolKind {
   has_color: boolean;
   /** True if each body has its own transparency or stretch. */
   has_extra: boolean;
+  /** True if each body has its own metal, roughness and emission. */
+  has_surface: boolean;
   both_sides: boolean;
 }
 
@@ -30,9 +32,12 @@ export class Pool implements Pickable {
   readonly form: Form;
   private capacity = capacity_min;
   private extra: InstancedBufferAttribute | null = null;
+  private surface: InstancedBufferAttribute | null = null;
+  private emission: InstancedBufferAttribute | null = null;
   private moved = new Changed();
   private colored = new Changed();
   private extended = new Changed();
+  private surfaced = new Changed();
   private readonly center: Vector3;
   private readonly radius: number;
 
@@ -84,9 +89,12 @@ export class Pool implements Pickable {
     this.spheres.copyWithin(row * 4, last * 4, last * 4 + 4);
     this.mesh.instanceColor?.array.copyWithin(row * 3, last * 3, last * 3 + 3);
     this.extra?.array.copyWithin(row * 2, last * 2, last * 2 + 2);
+    this.surface?.array.copyWithin(row * 2, last * 2, last * 2 + 2);
+    this.emission?.array.copyWithin(row * 3, last * 3, last * 3 + 3);
     this.moved.add(row);
     this.colored.add(row);
     this.extended.add(row);
+    this.surfaced.add(row);
     return slot;
   }
 
@@ -143,6 +151,13 @@ export class Pool implements Pickable {
     this.colored.add(row);
   }
 
+  /** Sets metal, roughness and emission, which is linear. */
+  surface_of(row: number, metal: number, roughness: number, emission: readonly [number, number, number]): void {
+    this.surface!.setXY(row, metal, roughness);
+    this.emission!.setXYZ(row, ...emission);
+    this.surfaced.add(row);
+  }
+
   /** Uploads changes with the next frame. */
   flush(): void {
     this.mesh.count = this.count;
@@ -150,9 +165,11 @@ export class Pool implements Pickable {
     this.moved.tell(this.mesh.instanceMatrix);
     if (this.mesh.instanceColor) this.colored.tell(this.mesh.instanceColor);
     if (this.extra) this.extended.tell(this.extra);
+    for (const each of [this.surface, this.emission]) if (each) this.surfaced.tell(each);
     this.moved.clear();
     this.colored.clear();
     this.extended.clear();
+    this.surfaced.clear();
   }
 
   dispose(): void {
@@ -179,18 +196,18 @@ export class Pool implements Pickable {
   }
 
   private make(): InstancedMesh {
-    const { geometry, material, is_mirrored, has_color, has_extra } = this.kind;
+    const { geometry, material, is_mirrored, has_color, has_extra, has_surface } = this.kind;
     let own = geometry;
-    if (has_extra) {
-      // Only this attribute belongs to the pool; the rest of the geometry is shared.
+    if (has_extra || has_surface) {
+      // Only the attributes per row belong to the pool; the rest of the geometry is shared.
       own = geometry.clone();
       for (const [name, attribute] of Object.entries(geometry.attributes)) own.setAttribute(name, attribute);
       own.setIndex(geometry.index);
-      const before = this.extra;
-      this.extra = new InstancedBufferAttribute(new Float32Array(this.capacity * 2), 2);
-      this.extra.setUsage(DynamicDrawUsage);
-      if (before) (this.extra.array as Float32Array).set(before.array);
-      own.setAttribute('extra', this.extra);
+    }
+    if (has_extra) own.setAttribute('extra', (this.extra = this.numbers(2, this.extra)));
+    if (has_surface) {
+      own.setAttribute('surface', (this.surface = this.numbers(2, this.surface)));
+      own.setAttribute('emission', (this.emission = this.numbers(3, this.emission)));
     }
     // A larger count would allocate a matrix for every possible row.
     const mesh = new InstancedMesh(own, material, 0);
@@ -213,6 +230,14 @@ export class Pool implements Pickable {
     return mesh;
   }
 
+  /** Makes an attribute with `each` numbers per row that begins with those of `before`. */
+  private numbers(each: number, before: InstancedBufferAttribute | null): InstancedBufferAttribute {
+    const made = new InstancedBufferAttribute(new Float32Array(this.capacity * each), each);
+    made.setUsage(DynamicDrawUsage);
+    if (before) (made.array as Float32Array).set(before.array);
+    return made;
+  }
+
   private grow(): void {
     const before = this.mesh;
     this.capacity *= this.capacity < 8192 ? 4 : 2;
@@ -228,6 +253,7 @@ export class Pool implements Pickable {
     this.moved.all();
     this.colored.all();
     this.extended.all();
+    this.surfaced.all();
     this.hide(before);
     before.dispose();
   }
