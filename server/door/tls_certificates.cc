@@ -93,11 +93,11 @@ void TlsCertificates::check(Clock::time_point now) {
   if (!asked && now - looked_ < look_every) return;
   looked_ = now;
   looks_ = true;
-  struct Look {
+  struct FilesSeen {
     std::string stamp;
     std::expected<std::shared_ptr<const TlsIdentity>, std::string> read;
   };
-  auto look = std::make_shared<Look>();
+  auto look = std::make_shared<FilesSeen>();
   loop_.run_beside(
       Loop::Beside::files,
       [look, certificate = files_.certificate, key = files_.key, before = stamp_, asked] {
