@@ -35,13 +35,17 @@ import { Run } from './run.js';
 import { as_sentence } from './sentences.js';
 import { Seen } from './seen.js';
 import { Selection } from './selection.js';
+import { TemplateLinks } from '../templates/template_links.js';
 import { SiblingOrder } from './sibling_order.js';
 import { Steps } from './steps.js';
 import type { Placer } from '../view/world.js';
 import { leaves_folder } from './world_folder.js';
 
-/** Components that the viewport draws. Their values are known for every entity. */
-const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera', 'Material'].map(
+/**
+ * Components that the viewport draws, and the links to templates. Their values are known for every
+ * entity.
+ */
+const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera', 'Material', 'SpawnedFrom'].map(
   (each) => 'scene.' + each,
 );
 /** Those that nearly every entity has. */
@@ -70,6 +74,7 @@ export class Model {
   readonly steps: Steps;
   readonly run: Run;
   readonly kept: KeptEdits;
+  readonly templates: TemplateLinks;
   /** Entities that this page hides or locks. */
   readonly seen = new Seen((entity) => this.world.get(entity)?.parent ?? nil);
   /** Finds places in the picture; null without a viewport. */
@@ -139,6 +144,7 @@ export class Model {
       this.level_back = began.playing ? null : began.sequence;
     });
     this.kept = new KeptEdits(this.edits, this.run, this.log, this.notices);
+    this.templates = new TemplateLinks(this);
     effect(() => {
       const entities = this.selection.entities.value;
       if (entities.length > 0) this.gone.value = [];

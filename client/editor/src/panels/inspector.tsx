@@ -10,6 +10,7 @@ import { inspected_max } from '../model/model.js';
 import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
 import { run_changed } from '../model/run.js';
+import { spawned_from } from '../templates/template.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
 import { FieldRows, label_column } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
@@ -22,12 +23,14 @@ import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
 import { copy_text, pasted_text } from './copying.js';
+import { template_items } from '../templates/template_actions.js';
+import { TemplateLine } from '../templates/template_line.js';
 import { HeldValues } from './held_values.js';
 
 /** Number of fields above which the inspector offers a search. */
 const many_fields = 24;
-/** Already shown as name and place in the tree. */
-const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
+/** Already shown as name and place in the tree, and in the head. */
+const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf', spawned_from]);
 
 export function Inspector(): JSX.Element {
   const { model } = usePage();
@@ -236,6 +239,7 @@ function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
           {id_text(entity)}
         </button>
       </p>
+      <TemplateLine entity={entity} />
     </header>
   );
 }
@@ -343,6 +347,7 @@ function ComponentPart(props: {
                 run: () => void paste_values(model, type, entities),
               },
             ],
+            template_items(model, entities, type, ''),
             sink.keep
               ? [
                   {
