@@ -256,12 +256,16 @@ export class Edits {
       };
     });
   }
-  /** Moves entities to another parent. Also writes `kept`, so that they stay in place. */
+  /**
+   * Moves entities to another parent. Also writes `kept`, so that they stay in place, and does
+   * `also`.
+   */
   reparent(
     entities: readonly Entity[],
     parent: Entity,
     before: Entity = nil,
     kept: () => Promise<FieldChange[]> = () => Promise.resolve([]),
+    also: () => Operation[] = () => [],
   ): Promise<boolean> {
     return this.do(async () => {
       const changes = await kept();
@@ -270,6 +274,7 @@ export class Edits {
         operations: [
           { kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) },
           ...(changes.length > 0 ? [{ kind: 'fields' as const, changes }] : []),
+          ...also(),
         ],
       };
     });

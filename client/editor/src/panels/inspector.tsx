@@ -9,6 +9,7 @@ import { clipboard_text, pasted_value } from '../model/clipboard.js';
 import { inspected_max } from '../model/model.js';
 import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
+import { root_order } from '../model/root_order.js';
 import { run_changed } from '../model/run.js';
 import { spawned_from } from '../templates/template.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
@@ -26,14 +27,16 @@ import { copy_text, pasted_text } from './copying.js';
 import { template_items } from '../templates/template_actions.js';
 import { TemplateLine } from '../templates/template_line.js';
 import { HeldValues } from './held_values.js';
+import { pull_labels, release_labels } from './label_width.js';
 
 /** Number of fields above which the inspector offers a search. */
 const many_fields = 24;
 /** Already shown as name and place in the tree, and in the head. */
-const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf', spawned_from]);
+const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf', spawned_from, root_order]);
 
 export function Inspector(): JSX.Element {
-  const { model } = usePage();
+  const { model, ui } = usePage();
+  const { labels } = ui.sizes.value;
   const entities = model.selection.entities.value;
   const drafts = useMemo<DraftKeeper>(
     () => ({
@@ -48,7 +51,12 @@ export function Inspector(): JSX.Element {
   return (
     <section class="panel inspector" aria-label="Inspector">
       <DraftContext.Provider value={drafts}>
-        <div class="inspector-body">
+        <div
+          class={`inspector-body ${labels > 0 ? 'has-pulled-labels' : ''}`}
+          style={{ '--pulled': `${labels}px` }}
+          onPointerDown={(event) => pull_labels(event, ui)}
+          onDblClick={(event) => release_labels(event, ui)}
+        >
           {entities.length === 0 ? <NothingSelected /> : <Selected key="selected" entities={entities} />}
         </div>
       </DraftContext.Provider>

@@ -3,12 +3,13 @@ import { default_bytes, id_text, is_nil, place_of, read_struct, write_whole_stru
 import type { Entity, muster, StructValue, TypeDescriptor } from 'muster-client';
 
 import { FreeNames } from '../model/names.js';
+import { root_order } from '../model/root_order.js';
 import { mapped } from '../model/values.js';
 
 export const spawned_from = 'scene.SpawnedFrom';
 export const transform = 'scene.Transform';
 /** Given by the place and the name at which a template is spawned, or by the link to it. */
-const of_place: ReadonlySet<string> = new Set(['muster.Name', 'muster.ChildOf', spawned_from]);
+const of_place: ReadonlySet<string> = new Set(['muster.Name', 'muster.ChildOf', spawned_from, root_order]);
 
 export type Types = ReadonlyMap<string, TypeDescriptor>;
 type Value = muster.TemplateValue;
