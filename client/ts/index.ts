@@ -53,7 +53,7 @@ export type {
   TypeRef,
   TypeRole,
 } from './types.js';
-export { default_bytes, read_struct } from './values.js';
+export { default_bytes, read_struct, write_whole_struct } from './values.js';
 export type { StructValue } from './values.js';
 export type { OpenWatch, WatchChange, WatchHandlers } from './watches.js';
 export { connect_web_stream } from './web_stream.js';

@@ -11,9 +11,11 @@ import { page_commands } from './panels/actions.js';
 import { App } from './panels/app.js';
 import { PageContext } from './panels/context.js';
 import { paste_entities, pasted_text } from './panels/copying.js';
+import { label_commands } from './panels/label_width.js';
 import { follow_address } from './panels/deep_link.js';
 import { begin_theme, theme_commands } from './panels/theme.js';
-import { template_commands } from './panels/template_list.js';
+import { link_commands } from './templates/template_actions.js';
+import { template_commands } from './templates/template_list.js';
 import { Ui } from './panels/ui.js';
 import { place_commands } from './panels/view_list.js';
 import './theme/tokens.css';
@@ -25,7 +27,7 @@ import './theme/fields.css';
 
 const model = new Model();
 const ui = new Ui();
-model.commands.register([...page_commands(model, ui), ...structure_commands(model, ui), ...place_commands(model, ui), ...theme_commands(), ...template_commands(model, ui)]);
+model.commands.register([...page_commands(model, ui), ...structure_commands(model, ui), ...place_commands(model, ui), ...theme_commands(), ...template_commands(model, ui), ...link_commands(model), ...label_commands(ui)]);
 begin_theme();
 model.run.ended = () =>
   void model.kept.read().then(() => {

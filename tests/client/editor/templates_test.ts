@@ -80,4 +80,66 @@ test('a template is made of a selection, and spawned where one looks and where i
   await drop(-width / 2 - 100);
   await page.keyboard.press('ControlOrMeta+z');
   await until('one is gone', async () => (await has_children(other, nil)).join() === 'ground,house-1,house');
+
+  // The trees follow their template, except for what is overridden in them. A new tree is beside
+  // the selected one.
+  await editor.row('house~2').waitFor({ state: 'detached' });
+  await editor.row('house').click();
+  await list.getByRole('button', { name: 'house' }).click();
+  await selected.and(editor.row('house~2')).waitFor();
+  const roofs = await Promise.all(['house-1', 'house', 'house~2'].map((each) => other.entity(`/${each}/roof`)));
+  const sizes = (): Promise<string[]> =>
+    Promise.all(roofs.map(async (each) => Object.values((await component(other, each, 'scene.Shape')).size as object).join()));
+  const is_size = (...wanted: string[]): Promise<true> =>
+    until(`the sizes are ${wanted.join(' ')}`, async () => (await sizes()).join(' ') === wanted.join(' ') || null);
+  await other.set_field(roofs[1], 'scene.Shape', 'size', { x: 3, y: 1, z: 1 });
+  await editor.open_row('house-1');
+  await editor.row('roof').click();
+  const size = editor.part('scene.Shape').locator('[data-path=size] .row-label');
+  const changed = size.and(page.locator('.is-changed'));
+  await size.waitFor();
+  await changed.waitFor({ state: 'detached' });
+  await editor.type('scene.Shape', 'size y', '5');
+  await changed.waitFor();
+  const choose = async (item: string): Promise<void> => {
+    await size.click({ button: 'right' });
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  await choose('Apply to template');
+  await is_size('1,5,1', '3,1,1', '1,5,1');
+  await changed.waitFor({ state: 'detached' });
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('ControlOrMeta+z');
+  await is_size('1,5,1', '3,1,1', '1,1,1');
+  await changed.waitFor();
+  await page.keyboard.press('ControlOrMeta+y');
+  await is_size('1,5,1', '3,1,1', '1,5,1');
+  await editor.open_row('house');
+  await editor.row('roof').nth(1).click();
+  await until('the other roof is shown', async () => (await editor.box('scene.Shape', 'size x').inputValue()) === '3');
+  await changed.waitFor();
+  await editor.picture('template_overrides');
+  await choose('Revert to template');
+  await is_size('1,5,1', '1,5,1', '1,5,1');
+
+  await other.create(house, 'chimney', [transform, {}], ['scene.Shape', {}]);
+  await editor.row('chimney').waitFor();
+  await editor.row('house-1').click();
+  const of_template = async (item: string): Promise<void> => {
+    await page.getByRole('button', { name: 'More for the template house' }).click();
+    await page.getByRole('menuitem', { name: item }).click();
+  };
+  await of_template('Apply the whole tree');
+  await until('all have a chimney', async () => (await has_children(other, second)).length + (await has_children(other, house)).length === 6);
+  assert.ok((await other.show(await other.entity('/house~2/chimney'))).components['scene.SpawnedFrom']);
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('one step takes it back', async () => (await has_children(other, second)).length === 2);
+  assert.equal((await has_children(other, house)).length, 3);
+  await editor.row('house~2').click();
+  await of_template('Unlink');
+  const is_linked = async (path: string): Promise<boolean> =>
+    (await other.show(await other.entity(path))).components['scene.SpawnedFrom'] !== undefined;
+  await until('it is unlinked', async () => !(await is_linked('/house~2')) && !(await is_linked('/house~2/roof')));
+  assert.ok(await is_linked('/house/roof'));
 });

@@ -254,6 +254,15 @@ test('of many fields of one long stem each can be told and found; what was close
   );
   assert.equal(beyond, 0, 'those of lists too');
   await editor.picture('many-fields');
+  // The edge of the labels is pulled, for all rows.
+  const label = part.locator('.row-label').first();
+  const before = (await label.boundingBox())!;
+  await page.mouse.move(before.x + before.width + 3, before.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(before.x + before.width - 20, before.y + 8);
+  await page.mouse.move(before.x + before.width - 37, before.y + 8);
+  await page.mouse.up();
+  await until('it is narrower', async () => Math.abs((await label.boundingBox())!.width - before.width + 40) < 3);
   await part.getByRole('searchbox', { name: 'Find a field' }).fill('number 37');
   await until('one is left', async () => (await part.locator('.row').count()) === 1);
   await editor.type('many.Fields', 'a long stem of field number 37', '5');

@@ -46,6 +46,7 @@ const sections: Record<string, string> = {
   select: 'Select',
   run: 'Level and run',
   clock: 'Clock',
+  template: 'Templates',
   world: 'World',
   page: 'Page',
 };

@@ -51,6 +51,12 @@ export const refusal_key = (component: string, path: string): string => `${compo
  */
 type MakeStep = (since: bigint) => Promise<Step | null>;
 
+export interface TakeOptions {
+  /** From next_gesture. */
+  gesture?: bigint;
+  tries?: number;
+}
+
 export class Edits {
   /** Values that were sent but not confirmed yet. */
   readonly writes = new OwnWrites();
@@ -250,12 +256,16 @@ export class Edits {
       };
     });
   }
-  /** Moves entities to another parent. Also writes `kept`, so that they stay in place. */
+  /**
+   * Moves entities to another parent. Also writes `kept`, so that they stay in place, and does
+   * `also`.
+   */
   reparent(
     entities: readonly Entity[],
     parent: Entity,
     before: Entity = nil,
     kept: () => Promise<FieldChange[]> = () => Promise.resolve([]),
+    also: () => Operation[] = () => [],
   ): Promise<boolean> {
     return this.do(async () => {
       const changes = await kept();
@@ -264,6 +274,7 @@ export class Edits {
         operations: [
           { kind: 'reparent', places: entities.map((entity) => ({ entity, parent, before })) },
           ...(changes.length > 0 ? [{ kind: 'fields' as const, changes }] : []),
+          ...also(),
         ],
       };
     });
@@ -278,10 +289,15 @@ export class Edits {
   }
   /**
    * Takes the step that `make` computes when the page knows the effects of earlier edits. Resolves
-   * with the ids issued for `placeholders`, or with null if the step was refused.
+   * with the ids issued for `placeholders`, or with null if the step was refused. If a value was
+   * not the expected one, computes the step again, up to `of.tries` times in all.
    */
-  async take(make: MakeStep, placeholders: readonly Entity[] = []): Promise<Entity[] | null> {
-    const issued = await this.begin(this.take_step(make));
+  async take(
+    make: MakeStep,
+    placeholders: readonly Entity[] = [],
+    of: TakeOptions = {},
+  ): Promise<Entity[] | null> {
+    const issued = await this.begin(this.take_step(make, of));
     return issued && placeholders.flatMap((each) => issued.get(id_text(each)) ?? []);
   }
   /** Inserts each copy after its original, under the next free name. */
@@ -322,13 +338,19 @@ export class Edits {
     return this.make(step, roots);
   }
   /** Moves the root to `position` if it is not null. The root must have a Transform then. */
-  async spawn(template: string, parent: Entity, name: string, position: StructValue | null): Promise<Entity | null> {
+  async spawn(
+    template: string,
+    parent: Entity,
+    name: string,
+    position: StructValue | null,
+    links: readonly StructValue[] = [],
+  ): Promise<Entity | null> {
     const entity = placeholder();
     const moved = { entity, component: 'scene.Transform', path: 'position', value: position };
     const step: Step = {
       label: `Spawn ${template}`,
       operations: [
-        { kind: 'spawn', entity, template, parent, name },
+        { kind: 'spawn', entity, template, parent, name, links },
         ...(position ? [{ kind: 'fields' as const, changes: [moved] }] : []),
       ],
     };
@@ -427,20 +449,23 @@ export class Edits {
     return issued ? placeholders.map((each) => issued.get(id_text(each))!) : [];
   }
   /** Resolves with null after showing the reason if the edit failed. */
-  private async take_step(made: Step | MakeStep): Promise<Issued | null> {
+  private async take_step(made: Step | MakeStep, of: TakeOptions = {}): Promise<Issued | null> {
     const client = this.ready();
     if (!client) return null;
     const { epoch } = client;
     const { going } = this;
     const is_known = this.begun.size + this.turns.peek() === 0 && this.untold.structure + this.untold.components === 0n;
     if (typeof made === 'function' && !is_known) await this.caught_up();
-    const step = typeof made === 'function' ? await made(this.structure) : made;
-    if (!step) return new Map();
-    try {
-      return await this.run(step.label, step.operations, going, { epoch });
-    } catch (error) {
-      this.complain(step.label, error, step.operations);
-      return null;
+    for (let tries = of.tries ?? 1; ; --tries) {
+      const step = typeof made === 'function' ? await made(this.structure) : made;
+      if (!step) return new Map();
+      try {
+        return await this.run(step.label, step.operations, going, { epoch, gesture: of.gesture });
+      } catch (error) {
+        if (tries > 1 && (error as ClientError).fault?.reason === 'value_mismatch') continue;
+        this.complain(step.label, error, step.operations);
+        return null;
+      }
     }
   }
   /**

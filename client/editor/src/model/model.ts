@@ -30,18 +30,23 @@ import { Log } from './log.js';
 import { Messages } from './messages.js';
 import { shown_name } from './names.js';
 import { Notices } from './notices.js';
+import { root_order, root_place } from './root_order.js';
 import { untold_ms } from './own_writes.js';
 import { Run } from './run.js';
 import { as_sentence } from './sentences.js';
 import { Seen } from './seen.js';
 import { Selection } from './selection.js';
+import { TemplateLinks } from '../templates/template_links.js';
 import { SiblingOrder } from './sibling_order.js';
 import { Steps } from './steps.js';
 import type { Placer } from '../view/world.js';
 import { leaves_folder } from './world_folder.js';
 
-/** Components that the viewport draws. Their values are known for every entity. */
-const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera', 'Material'].map(
+/**
+ * Components that the viewport draws, the links to templates, and the order of roots. Their values
+ * are known for every entity.
+ */
+const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light', 'Camera', 'Material', 'SpawnedFrom', 'RootOrder'].map(
   (each) => 'scene.' + each,
 );
 /** Those that nearly every entity has. */
@@ -70,6 +75,7 @@ export class Model {
   readonly steps: Steps;
   readonly run: Run;
   readonly kept: KeptEdits;
+  readonly templates: TemplateLinks;
   /** Entities that this page hides or locks. */
   readonly seen = new Seen((entity) => this.world.get(entity)?.parent ?? nil);
   /** Finds places in the picture; null without a viewport. */
@@ -107,7 +113,10 @@ export class Model {
   constructor() {
     this.world = new Replica({ change: (changes) => this.take_world(changes), gap: () => {} });
     this.inspected = new Replica({ change: (changes) => this.take_inspected(changes) });
-    this.order = new SiblingOrder((error) => this.log.problem(error.message));
+    this.order = new SiblingOrder(
+      (error) => this.log.problem(error.message),
+      (root) => this.root_place(root),
+    );
     this.keeper = new LinkKeeper({
       open_stream: open_stream_here,
       token: token_here(),
@@ -139,6 +148,7 @@ export class Model {
       this.level_back = began.playing ? null : began.sequence;
     });
     this.kept = new KeptEdits(this.edits, this.run, this.log, this.notices);
+    this.templates = new TemplateLinks(this);
     effect(() => {
       const entities = this.selection.entities.value;
       if (entities.length > 0) this.gone.value = [];
@@ -195,6 +205,10 @@ export class Model {
    */
   world_here(): string {
     return `${location.host} ${this.world_path()}`;
+  }
+  /** Returns the place of an entity at the top of the tree. */
+  root_place(root: Entity): number {
+    return root_place(root, this.world.component(root, { name: root_order }));
   }
   /** "/town/tower" */
   path(entity: Entity): string {
@@ -338,6 +352,8 @@ export class Model {
       0
     )
       ++this.structure_version.value;
+    const orders = ({ component }: { component: string }): boolean => component === root_order;
+    if (changes.is_whole || changes.values.some(orders) || changes.removed.some(orders)) this.order.places_changed();
     for (const listener of this.listeners) listener(changes);
   }
   private take_inspected(changes: ReplicaChanges): void {

@@ -1,8 +1,9 @@
 // Edits as data, and the batches that carry them out. Without a connection, edits are not queued.
-import { id_text, muster } from 'muster-client';
+import { id_text, muster, nil } from 'muster-client';
 import type { BatchPlan, Client, Entity, FieldEdit, Row, StepPart, StructValue } from 'muster-client';
 
 import type { OwnPart } from './own_writes.js';
+import { spawned_from } from '../templates/template.js';
 import { with_references } from './values.js';
 
 export interface FieldChange {
@@ -31,8 +32,12 @@ export type Operation =
   | { kind: 'reparent'; places: readonly { entity: Entity; parent: Entity; before: Entity }[] }
   /** Parents come before children. */
   | { kind: 'create'; made: readonly Made[] }
-  /** `entity`, from placeholder(), is the root. */
-  | { kind: 'spawn'; entity: Entity; template: string; parent: Entity; name: string }
+  /**
+   * `entity`, from placeholder(), is the root. If `links` is given, it contains the values of
+   * scene.SpawnedFrom for the nodes.
+   */
+  | { kind: 'spawn'; entity: Entity; template: string; parent: Entity; name: string; links?: readonly StructValue[] }
+  | { kind: 'define'; definition: muster.DefineTemplate }
   | { kind: 'destroy'; entities: readonly Entity[] };
 
 /** The ids that were issued for placeholders, by the text of the placeholder. */
@@ -62,6 +67,15 @@ export async function prepared(
       const plan = await client.plan_spawn(operation.template, operation.parent, operation.name);
       issued.set(id_text(operation.entity), plan.targets[0]);
       parts.push(plan);
+      const values = (operation.links ?? []).slice(0, plan.targets.length);
+      if (values.length > 0)
+        parts.push(
+          ...edited(client, {
+            kind: 'set',
+            component: spawned_from,
+            values: values.map((value, i) => ({ entity: plan.targets[i], value })),
+          }),
+        );
     } else if (operation.kind === 'reparent') {
       const now = (entity: Entity): Entity => issued.get(id_text(entity)) ?? entity;
       const places = operation.places.map((place) => ({ ...place, parent: now(place.parent), before: now(place.before) }));
@@ -100,6 +114,10 @@ function edited(client: Client, operation: Exclude<Operation, { kind: 'create' |
     case 'remove': {
       const value = { component: client.types.component(operation.component).id };
       return each('muster.Remove', operation.entities.map((target) => ({ target, value })));
+    }
+    case 'define': {
+      const type = client.types.get('muster.DefineTemplate');
+      return [{ kind: 'table', type, messages: [{ target: nil, value: operation.definition }] }];
     }
     case 'rename':
       return each('muster.Rename', operation.names.map(({ entity, name }) => ({ target: entity, value: { name } })));

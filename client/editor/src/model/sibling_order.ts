@@ -1,7 +1,7 @@
 // The ordered children of open nodes, for the tree.
 import { signal } from '@preact/signals';
 import type { ReadonlySignal } from '@preact/signals';
-import { same_entity, Tree } from 'muster-client';
+import { is_nil, same_entity, Tree } from 'muster-client';
 import type { Client, Entity, TreeRow } from 'muster-client';
 
 const rate = 20;
@@ -15,8 +15,14 @@ export class SiblingOrder {
   private readonly failed: (error: Error) => void;
   private client: Client | null = null;
 
-  /** `failed` is called with errors that occur during a session. */
-  constructor(failed: (error: Error) => void) {
+  /**
+   * `failed` is called with errors that occur during a session. `place` returns the places of
+   * roots, which are ordered by them.
+   */
+  constructor(
+    failed: (error: Error) => void,
+    private readonly place: (root: Entity) => number = (root) => root.index,
+  ) {
     this.tree = new Tree({
       change: ({ died }) => {
         for (const node of died) this.forget(node);
@@ -39,14 +45,30 @@ export class SiblingOrder {
   }
   /** Returns the siblings in order; empty if they are not known yet (open the node). */
   rows(of: Entity): readonly TreeRow[] {
-    return this.tree.children(of);
+    const rows = this.tree.children(of);
+    return is_nil(of) ? this.ordered(rows) : rows;
+  }
+  private roots: { rows: readonly TreeRow[]; ordered: readonly TreeRow[] } | null = null;
+  private ordered(rows: readonly TreeRow[]): readonly TreeRow[] {
+    if (this.roots?.rows === rows) return this.roots.ordered;
+    const placed = rows.map((row) => ({ row, place: this.place(row.entity) }));
+    const is_sorted = placed.every(({ place }, i) => i === 0 || placed[i - 1].place <= place);
+    // Sorting is stable, so roots with equal places stay ordered by their ids.
+    const ordered = is_sorted ? rows : placed.sort((a, b) => a.place - b.place).map(({ row }) => row);
+    this.roots = { rows, ordered };
+    return ordered;
+  }
+  /** Call when places of roots have changed. */
+  places_changed(): void {
+    this.roots = null;
+    ++this.turn.value;
   }
   row(entity: Entity): TreeRow | undefined {
     return this.tree.get(entity);
   }
   /** Undefined if unknown. */
   children(of: Entity): readonly Entity[] | undefined {
-    return this.tree.is_open(of) ? this.tree.children(of).map((row) => row.entity) : undefined;
+    return this.tree.is_open(of) ? this.rows(of).map((row) => row.entity) : undefined;
   }
   is_open(entity: Entity): boolean {
     const known = this.open_nodes.get(entity.index);

@@ -5,6 +5,7 @@ import type { Entity, StructValue } from 'muster-client';
 import type { Command } from '../model/commands.js';
 import type { Model } from '../model/model.js';
 import { placeholder } from '../model/operations.js';
+import { spawned_from, Template, transform } from '../templates/template.js';
 import { counted } from '../model/numbers.js';
 import { default_value } from '../model/values.js';
 import {
@@ -55,8 +56,6 @@ export interface NewThing {
   /** Height above the surface on which it is put, in meters. */
   lift?: number;
 }
-
-const transform = 'scene.Transform';
 
 const shapes = ['box', 'sphere', 'cylinder', 'capsule', 'cone'];
 
@@ -123,11 +122,13 @@ export async function spawn_template(
   const client = model.client.peek();
   if (!client) return;
   try {
-    const root = (await client.ask(session.GetTemplate, { name: template })).nodes[0];
-    const place = model.types.peek().get(transform);
-    const has_place = place !== undefined && (root?.components.some(({ type }) => type === place.id) ?? false);
+    const of = new Template(await client.ask(session.GetTemplate, { name: template }), model.types.peek());
+    const has_place = of.components('').includes(transform);
     const position = (has_place && model.placer.peek()?.land(parent, { x: 0, y: 0, z: 0 }, 0, at)) || null;
-    const made = await model.edits.spawn(template, parent, template.replace(/^.*\./, ''), position && { ...position });
+    const revision = model.templates.next_revision(template) - 1;
+    const links = model.knows(spawned_from) ? of.paths.map((node) => ({ name: template, node, revision })) : [];
+    const name = template.replace(/^.*\./, '');
+    const made = await model.edits.spawn(template, parent, name, position && { ...position }, links);
     if (made) select_when_there(model, [made], selected);
   } catch (error) {
     model.notices.say('problem', (error as Error).message);
@@ -136,13 +137,15 @@ export async function spawn_template(
 
 /**
  * Returns the parent for new entities: the active entity, its parent if it is a thing in the
- * picture, or nil without a selection.
+ * picture or a spawned tree, or nil without a selection.
  */
 export function parent_for_new(model: Model): Entity {
   const { active } = model.selection;
   if (!active) return nil;
   const components = model.world.get(active)?.components ?? {};
-  const is_thing = drawn.some((name) => components[name] !== undefined || model.world.component(active, { name }));
+  const is_thing =
+    model.templates.link(active)?.node === '' ||
+    drawn.some((name) => components[name] !== undefined || model.world.component(active, { name }));
   return is_thing ? (model.world.get(active)?.parent ?? nil) : active;
 }
 const drawn = ['Shape', 'MeshReference', 'Light', 'Camera'].map((name) => `scene.${name}`);

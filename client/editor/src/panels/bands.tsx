@@ -17,7 +17,7 @@ import type { Choice } from './chooser.js';
 import { usePage } from './context.js';
 import { FieldMenu } from './field_menu.js';
 import { KeyboardMap, Palette } from './palette.js';
-import { TemplateForm } from './template_list.js';
+import { TemplateForm } from '../templates/template_list.js';
 import { ViewList } from './view_list.js';
 
 /** A band across the top, shown while there is no connection or some edits may have been lost. */

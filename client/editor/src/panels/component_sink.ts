@@ -4,10 +4,12 @@ import type { Entity, StructValue, TypeDescriptor } from 'muster-client';
 
 import { refusal_key } from '../model/edits.js';
 import type { Model } from '../model/model.js';
+import { is_own_place } from '../templates/template.js';
 import { at_path, default_value, same_value, words } from '../model/values.js';
 import { anchor_of } from '../parts/popover.js';
 import { Wrong } from '../parts/sink.js';
 import type { NewValue, ValueSink } from '../parts/sink.js';
+import { has_usual } from '../templates/template_actions.js';
 import type { Ui } from './ui.js';
 
 const usual_values = new WeakMap<TypeDescriptor, StructValue>();
@@ -71,9 +73,15 @@ export function component_sink(model: Model, ui: Ui, type: TypeDescriptor, entit
       ui.field_menu.value = { at, type, entities, path, field, as_element, values, read_only };
     },
     differs: (path, values) => {
-      const usual = at_path(usual_value(type), path);
-      return values.some((value) => value !== undefined && !same_value(as_told(value), usual));
+      const differ = (value: unknown, i: number): boolean => {
+        const entity = entities[i];
+        const given = entity && model.templates.usual(entity, component);
+        if (given && is_own_place(model.templates.link(entity)!.node, component, path)) return false;
+        return value !== undefined && !same_value(as_told(value), at_path(given ?? usual_value(type), path));
+      };
+      return values.some(differ);
     },
+    differs_from: has_usual(model, entities, component) ? 'template' : 'default',
     keep: model.run.playing.value
       ? {
           is_edited: (path) => entities.some((entity) => model.kept.has_edited(entity, component, path)),

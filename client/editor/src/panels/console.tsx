@@ -13,7 +13,7 @@ import { usePage } from './context.js';
 import { HistoryList, RunEditList } from './history_lists.js';
 import { preview } from './preview.js';
 import { SendForm } from './send_form.js';
-import { TemplateList } from './template_list.js';
+import { TemplateList } from '../templates/template_list.js';
 import type { ConsoleTab } from './ui.js';
 
 const line_height = 22;

@@ -6,6 +6,7 @@ import { at_path, default_value, with_texts, words } from '../model/values.js';
 import { Menu } from '../parts/menu.js';
 import { usePage } from './context.js';
 import { copy_text, pasted_text } from './copying.js';
+import { template_items } from '../templates/template_actions.js';
 import type { FieldMenuRequest } from './ui.js';
 
 export function FieldMenu({ of }: { of: FieldMenuRequest }): JSX.Element {
@@ -57,6 +58,7 @@ export function FieldMenu({ of }: { of: FieldMenuRequest }): JSX.Element {
           { title: 'Copy value', icon: 'copy', run: copy },
           { title: 'Paste value', icon: 'clipboard', disabled: read_only !== null, run: () => void paste() },
         ],
+        template_items(model, entities, type, path),
         is_plain ? [{ title: 'Find entities with this value', icon: 'search', run: find }] : [],
       ]}
     />

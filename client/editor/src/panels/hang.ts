@@ -1,9 +1,10 @@
 // Moves entities to another parent in the tree. They stay in place, or with `keeps_local` keep
 // their values and move with the new parent.
-import { nil } from 'muster-client';
+import { is_nil, nil } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import type { FieldChange } from '../model/operations.js';
+import { moved_roots, root_order } from '../model/root_order.js';
 import type { Model } from '../model/model.js';
 import type { TransformValue } from '../view/contents.js';
 
@@ -34,5 +35,10 @@ export function hang(
       Object.entries(parts).map(([path, value]) => ({ entity, component, path, value })),
     );
   };
-  return model.edits.reparent(entities, parent, before, model.knows(component) && !keeps_local ? kept : undefined);
+  const keeps = model.knows(component) && !keeps_local ? kept : undefined;
+  if (!is_nil(parent) || !model.knows(root_order)) return model.edits.reparent(entities, parent, before, keeps);
+  const next = is_nil(before) ? null : before;
+  return model.edits.reparent(entities, nil, nil, keeps, () =>
+    moved_roots(model.order.children(nil) ?? [], entities, next, (root) => model.root_place(root)),
+  );
 }

@@ -9,7 +9,9 @@ import { clipboard_text, pasted_value } from '../model/clipboard.js';
 import { inspected_max } from '../model/model.js';
 import type { Model } from '../model/model.js';
 import { counted } from '../model/numbers.js';
+import { root_order } from '../model/root_order.js';
 import { run_changed } from '../model/run.js';
+import { spawned_from } from '../templates/template.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
 import { FieldRows, label_column } from '../parts/field_row.js';
 import { Icon } from '../parts/icon.js';
@@ -22,15 +24,19 @@ import { Chooser, type_choices } from './chooser.js';
 import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
 import { copy_text, pasted_text } from './copying.js';
+import { template_items } from '../templates/template_actions.js';
+import { TemplateLine } from '../templates/template_line.js';
 import { HeldValues } from './held_values.js';
+import { pull_labels, release_labels } from './label_width.js';
 
 /** Number of fields above which the inspector offers a search. */
 const many_fields = 24;
-/** Already shown as name and place in the tree. */
-const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf']);
+/** Already shown as name and place in the tree, and in the head. */
+const shown_elsewhere = new Set(['muster.Name', 'muster.ChildOf', spawned_from, root_order]);
 
 export function Inspector(): JSX.Element {
-  const { model } = usePage();
+  const { model, ui } = usePage();
+  const { labels } = ui.sizes.value;
   const entities = model.selection.entities.value;
   const drafts = useMemo<DraftKeeper>(
     () => ({
@@ -45,7 +51,12 @@ export function Inspector(): JSX.Element {
   return (
     <section class="panel inspector" aria-label="Inspector">
       <DraftContext.Provider value={drafts}>
-        <div class="inspector-body">
+        <div
+          class={`inspector-body ${labels > 0 ? 'has-pulled-labels' : ''}`}
+          style={{ '--pulled': `${labels}px` }}
+          onPointerDown={(event) => pull_labels(event, ui)}
+          onDblClick={(event) => release_labels(event, ui)}
+        >
           {entities.length === 0 ? <NothingSelected /> : <Selected key="selected" entities={entities} />}
         </div>
       </DraftContext.Provider>
@@ -236,6 +247,7 @@ function Head({ entities }: { entities: readonly Entity[] }): JSX.Element {
           {id_text(entity)}
         </button>
       </p>
+      <TemplateLine entity={entity} />
     </header>
   );
 }
@@ -343,6 +355,7 @@ function ComponentPart(props: {
                 run: () => void paste_values(model, type, entities),
               },
             ],
+            template_items(model, entities, type, ''),
             sink.keep
               ? [
                   {

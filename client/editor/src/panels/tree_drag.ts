@@ -5,6 +5,7 @@ import { id_text, is_nil, nil, same_entity } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import type { Model } from '../model/model.js';
+import { root_order } from '../model/root_order.js';
 import { entity_dropped } from '../parts/line_fields.js';
 import type { TreeLine } from './tree.js';
 
@@ -68,8 +69,9 @@ export function drop_place(
     place = { parent, before: next, is_inside: false, y: (at + 1) * row_height, depth: row.depth };
   }
   const ids = new Set(moved.map(id_text));
-  if (is_nil(place.parent)) {
-    // Roots are not ordered, so a drop between two roots only makes entities roots.
+  if (is_nil(place.parent) && !model.knows(root_order)) {
+    // Without scene.fbs, roots are ordered by their ids, so a drop between two of them only makes
+    // entities roots.
     const is_root = (entity: Entity): boolean => is_nil(model.world.get(entity)?.parent ?? entity);
     if (moved.every(is_root)) return null;
     place.before = nil;

@@ -4,6 +4,7 @@ import type { Entity } from 'muster-client';
 
 import type { Command } from '../model/commands.js';
 import type { Model } from '../model/model.js';
+import { root_order } from '../model/root_order.js';
 import { chosen } from './copying.js';
 import { hang } from './hang.js';
 
@@ -14,7 +15,7 @@ export async function siblings_of(model: Model, parent: Entity): Promise<readonl
   const all: Entity[] = [];
   const client = model.client.peek();
   if (client) for await (const page of client.children_all(parent)) all.push(...page.entities);
-  return all;
+  return is_nil(parent) ? all.sort((a, b) => model.root_place(a) - model.root_place(b)) : all;
 }
 
 const parent_of = (model: Model, entity: Entity): Entity => model.world.get(entity)?.parent ?? nil;
@@ -46,8 +47,8 @@ async function move(model: Model, way: 'up' | 'down' | 'in' | 'out'): Promise<vo
   if (!found) return;
   const { parent, all, first, last, moved } = found;
   if (way === 'up' || way === 'down') {
-    if (is_nil(parent))
-      return model.notices.say('problem', 'Entities at the top of the tree are ordered by their ids, so they cannot be moved up or down.');
+    if (is_nil(parent) && !model.knows(root_order))
+      return model.notices.say('problem', 'Without scene.RootOrder, entities at the top of the tree are ordered by their ids.');
     if (way === 'up' ? first === 0 : last === all.length - 1) return;
     await hang(model, moved, parent, (way === 'up' ? all[first - 1] : all[last + 2]) ?? nil);
   } else if (way === 'in') {
@@ -60,7 +61,7 @@ async function move(model: Model, way: 'up' | 'down' | 'in' | 'out'): Promise<vo
     const outer = parent_of(model, parent);
     const around = await siblings_of(model, outer);
     const at = around.findIndex((each) => same_entity(each, parent));
-    await hang(model, moved, outer, is_nil(outer) ? nil : (around[at + 1] ?? nil));
+    await hang(model, moved, outer, around[at + 1] ?? nil);
   }
   const last_moved = moved[moved.length - 1];
   model.reveal(last_moved);

@@ -52,7 +52,8 @@ export class Ui {
   readonly message_type = signal('');
   readonly spawn_at: Signal<Anchor | null> = signal(null);
   readonly create_at: Signal<Anchor | null> = signal(null);
-  readonly sizes = signal({ tree: 260, inspector: 336, console: 200 });
+  /** `labels` is the width of the inspector's labels; 0 makes them as wide as needed. */
+  readonly sizes = signal({ tree: 260, inspector: 336, console: 200, labels: 0 });
   /** Components whose fields are hidden in the inspector, by full name. */
   readonly closed: Signal<ReadonlySet<string>> = signal(new Set<string>());
   /** Stored searches. */
@@ -131,6 +132,12 @@ export class Ui {
     } catch {
       // Storage is not available.
     }
+  }
+  /** Sets the width of the inspector's labels. */
+  widen_labels(width: number): void {
+    const labels = width <= 0 ? 0 : Math.round(Math.max(48, Math.min(400, width)));
+    this.sizes.value = { ...this.sizes.peek(), labels };
+    this.keep();
   }
   resize(which: 'tree' | 'inspector' | 'console', size: number): void {
     const [min, max] = which === 'console' ? [64, innerHeight - 240] : [180, Math.min(640, innerWidth - 480)];

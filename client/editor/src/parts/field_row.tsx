@@ -138,7 +138,7 @@ function differs({ sink, path, values, as_element }: RowProps): boolean {
 }
 function label_title(props: RowProps): string {
   const about = props.field.doc ? `${props.label}: ${props.field.doc}` : props.label;
-  return differs(props) ? `${about}\nDiffers from the default.` : about;
+  return differs(props) ? `${about}\nDiffers from the ${props.sink.differs_from ?? 'default'}.` : about;
 }
 /** Opens the menu of the field, unless text is being typed, for which the browser has its own. */
 function field_menu(event: MouseEvent, { sink, path, field, as_element, values }: RowProps): void {

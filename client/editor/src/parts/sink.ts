@@ -43,8 +43,9 @@ export interface ValueSink {
   click_entity(chosen: (entity: Entity) => void): void;
   /** Opens a menu for a whole field beside the element. Absent if there is none. */
   menu?(at: Anchor, path: string, field: FieldDescriptor, as_element: boolean, values: readonly unknown[]): void;
-  /** Returns true if a field has a value other than its default. */
+  /** Returns true if a field has a value other than the template's, or its default. */
   differs?(path: string, values: readonly unknown[]): boolean;
+  differs_from?: 'template' | 'default';
   /** Absent unless edits of this field can be applied to the level now. */
   keep?: {
     /** Returns true if this page has edited the field in the run. */

@@ -5,6 +5,7 @@ import type { TestContext } from 'node:test';
 import { nil, session } from 'muster-client';
 import type { Entity } from 'muster-client';
 
+import { moved_roots } from '../../../../client/editor/src/model/root_order.js';
 import { SiblingOrder } from '../../../../client/editor/src/model/sibling_order.js';
 import { Scripted } from '../../ts/scripted.js';
 import { test } from '../../ts/support.js';
@@ -122,4 +123,26 @@ test('what goes wrong is told while the session lives, and not of one that is ov
   client.close();
   await settled();
   assert.equal(failed.length, 2);
+});
+
+test('roots are moved by places between those of their new neighbours; all get one if none is left', () => {
+  const [a, b, c, d] = [1, 2, 3, 4].map((index) => ({ index, generation: 1 }));
+  const given = new Map<number, number>();
+  const place = (root: { index: number }): number => given.get(root.index) ?? root.index;
+  const move = (moved: (typeof a)[], before: typeof a | null): number[] => {
+    const all = [a, b, c, d].sort((p, q) => place(p) - place(q));
+    for (const operation of moved_roots(all, moved, before, place))
+      if (operation.kind === 'set') for (const { entity, value } of operation.values) given.set(entity.index, value.place as number);
+    return [a, b, c, d].sort((p, q) => place(p) - place(q)).map(({ index }) => index);
+  };
+  assert.deepEqual(move([a], b), [1, 2, 3, 4]);
+  assert.equal(given.size, 0); // it is there already
+  assert.deepEqual(move([d], b), [1, 4, 2, 3]);
+  assert.deepEqual([...given.keys()], [4]);
+  assert.deepEqual(move([a, b], null), [4, 3, 1, 2]);
+  assert.deepEqual(move([c, b], d), [3, 2, 4, 1]);
+  for (let i = 0; i < 200; ++i) {
+    assert.deepEqual(move([c], d), [2, 3, 4, 1]);
+    assert.deepEqual(move([b], d), [3, 2, 4, 1]);
+  }
 });

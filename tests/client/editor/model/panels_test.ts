@@ -61,6 +61,9 @@ test('colours of a screen and linear ones become each other, and are written and
   for (const wrong of ['', '#', '#ff', '#ffff', '#fffff', '#fffffff', '##ffffff', '#gggggg', '0xffff']) assert.equal(parse_hex(wrong), null, wrong);
 });
 
+/** Whether the world has scene.RootOrder. */
+let has_root_order = false;
+
 /** A world of names and parents, and an order of siblings: what of a model these ask for. */
 function model_of(tree: Record<string, string[]>, names: Record<number, string> = {}) {
   const at = (id: string): Entity => entity(...(id.split(':').map(Number) as [number, number]));
@@ -85,7 +88,7 @@ function model_of(tree: Record<string, string[]>, names: Record<number, string> 
     world, path, shown_place: (of: Entity) => path(world.get(of)!.parent) || '/',
     order: { children: (of: Entity) => tree[id_text(of)]?.map(at) },
     client: { peek: () => client },
-    types: { value: known, peek: () => known },
+    types: { value: known, peek: () => known }, knows: () => has_root_order,
     text: (hash: bigint) => (hash === hash64('axe') ? 'axe' : ''),
     type_named: (id: number) => types.find(id),
     read_field: (_: TypeDescriptor, field: string, bytes: Uint8Array) => (field === 'at.y' ? new DataView(bytes.buffer).getFloat32(0, true) : field === 'slots[1]' ? { count: 3, item: hash64('axe'), owner: nil } : undefined),
@@ -122,6 +125,10 @@ test('a row that is dragged lands before, in or behind another, at the end below
   assert.equal(at(0, 0.9, 2), null);
   assert.deepEqual(at(1, 0.9, 2), [1, 3, false, 2, 1]);
   assert.deepEqual(at(3, 0.5, 9, 2), [5, 0, true, 3, 0]);
+  has_root_order = true;
+  assert.deepEqual(at(0, 0.1, 5), [0, 1, false, 0, 0]); // roots have one, too
+  assert.deepEqual(at(4, 0.5, 1), [0, 0, false, 4, 0]);
+  has_root_order = false;
 });
 
 test('a search finds by words of the name and by id, and waits for components that the server is asked for', () => {

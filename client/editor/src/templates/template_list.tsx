@@ -5,16 +5,15 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
 import type { Command } from '../model/commands.js';
-import { read_trees } from '../model/copies.js';
 import type { Model } from '../model/model.js';
-import { template_text } from '../model/template_text.js';
 import { Icon } from '../parts/icon.js';
 import { Popover } from '../parts/popover.js';
-import { parent_for_new, spawn_template } from './actions.js';
+import { parent_for_new, spawn_template } from '../panels/actions.js';
 import { entities_text } from '../model/numbers.js';
-import { usePage } from './context.js';
-import { chosen } from './copying.js';
-import type { Ui } from './ui.js';
+import { usePage } from '../panels/context.js';
+import { chosen } from '../panels/copying.js';
+import { make_template } from './template_actions.js';
+import type { Ui } from '../panels/ui.js';
 
 interface Listed {
   name: string;
@@ -26,12 +25,13 @@ export function TemplateList(): JSX.Element {
   const list = useSignal<readonly Listed[] | null>(null);
   const client = model.client.value;
   const turn = ui.templates_turn.value;
+  const next = model.steps.next.value; // an undo may have taken a template back
   useEffect(() => {
     void client?.templates().then(
       ({ names, nodes }) => (list.value = names.map((name, i) => ({ name, nodes: nodes[i] }))),
       (error: Error) => model.notices.say('problem', error.message),
     );
-  }, [client, turn]);
+  }, [client, turn, next]);
   const may = model.may_edit.value;
   if (list.value === null) return <></>;
   return (
@@ -116,12 +116,11 @@ export function TemplateForm(): JSX.Element {
     if (!client || !entity || name.trim() === '') return;
     close();
     try {
-      const copied = await read_trees(client, [entity]);
-      const text = template_text(name.trim(), copied, model.types.peek());
-      await client.read_templates(text, 'the selection');
+      const nodes = await make_template(model, name.trim(), entity);
+      if (nodes === null) return;
       ++ui.templates_turn.value;
       ui.tab.value = 'templates';
-      model.notices.say('done', `The template ${name.trim()} has ${entities_text(copied.length)}.`);
+      model.notices.say('done', `The template ${name.trim()} has ${entities_text(nodes)}.`);
     } catch (error) {
       model.notices.say('problem', `No template was made: ${(error as Error).message}`);
     }
@@ -150,7 +149,8 @@ export function TemplateForm(): JSX.Element {
           </button>
         </div>
         <p class="form-note">
-          A template with this name is replaced. What was spawned from it before stays as it is.
+          A template with this name is replaced, and its spawned trees change with it, except for what differs
+          from the template there.
         </p>
       </form>
     </Popover>
