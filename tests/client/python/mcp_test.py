@@ -175,6 +175,7 @@ class Agents(AgentTest):
                 ("clock", {"speed": 2}, "speed for set resume"),
                 ("undo", {"dry_run": 1}, "dry_run: true or false is expected, not 1"),
                 ("screenshot", {}, "no screenshot: the server at .* does not serve the editor's page"),
+                ("screenshot", {"frame": "nothing"}, "no entity is named 'nothing'"),
                 ("templates", {"name": "nothing"}, "nothing"), ("redo", {}, "redo"), ("explode", {}, "no tool 'explode'")]:
             with self.subTest(tool=tool, arguments=arguments):
                 self.assertRegex(str(self.call(agent, tool, **arguments)), said)

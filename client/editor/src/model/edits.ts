@@ -6,6 +6,7 @@ import type { Client, Entity, StructValue, TypeDescriptor } from 'muster-client'
 
 import type { Copies } from './copies.js';
 import { Drag } from './drag.js';
+import { changed_by, Dragged, moved_by } from './dragged.js';
 import type { EditedWorld } from './edited_world.js';
 import type { Log } from './log.js';
 import { FreeNames } from './names.js';
@@ -68,6 +69,7 @@ export class Edits {
   private readonly begun = new Set<Promise<unknown>>(); // not answered yet
   private readonly is_begun = signal(false);
   private readonly drags = new Set<Drag>(); // not finished yet
+  private readonly held_by_drags = new Dragged();
   private readonly newest = signal(0n);
   /** Called with the operations of each acknowledged edit. */
   applied: (operations: readonly Operation[]) => void = () => {};
@@ -92,6 +94,16 @@ export class Edits {
   /** True while an edit, an undo or a redo has not been answered. */
   is_busy(): boolean {
     return this.is_begun.value || this.turns.value > 0 || this.waiting.value.length > 0;
+  }
+  /** The entities that unfinished drags change. */
+  get dragged(): ReadonlySignal<readonly Entity[]> {
+    return this.held_by_drags.entities;
+  }
+  /** Cancels the drags of an entity, and says why. */
+  let_go_of(entity: Entity, why: string): void {
+    const drags = this.held_by_drags.drags_of(entity);
+    for (const drag of drags) drag.cancel();
+    if (drags.length > 0) this.notices.say('problem', `${why}.`);
   }
   /** The sequence of the newest acknowledged edit of this session; 0 if there is none. */
   get acknowledged(): ReadonlySignal<bigint> {
@@ -119,6 +131,13 @@ export class Edits {
    */
   lost(): void {
     this.writes.forget();
+    this.structure = 0n;
+    this.untold = { structure: 0n, components: 0n };
+    this.newest.value = 0n;
+  }
+  /** Called when the session goes on with a server that was started again. */
+  restarted(): void {
+    this.writes.restarted();
     this.structure = 0n;
     this.untold = { structure: 0n, components: 0n };
     this.newest.value = 0n;
@@ -168,7 +187,14 @@ export class Edits {
     value: unknown | ((entity: Entity) => unknown),
     was?: unknown,
   ): Promise<boolean> {
-    return this.begin(this.change_field(entities, component, path, value, was));
+    const change = (): Promise<boolean> => this.begin(this.change_field(entities, component, path, value, was));
+    return this.is_held(this.world.held(entities, false), change) ? Promise.resolve(false) : change();
+  }
+  /** Says who holds what an edit would change, and offers to make the edit. */
+  private is_held(why: string | undefined, edit: () => Promise<unknown>): boolean {
+    if (why === undefined) return false;
+    this.notices.say('problem', `${why}. Nothing was changed.`, [{ title: 'Change it anyway', run: () => void edit() }]);
+    return true;
   }
   private async change_field(
     entities: readonly Entity[],
@@ -348,6 +374,12 @@ export class Edits {
       send: async (changes) => void (await this.run(label, [{ kind: 'fields', changes }], going, { gesture, epoch })),
       ready: () => this.ready() !== null,
       before: (entity, component, path) => {
+        const held = this.world.held([entity], false);
+        if (held) {
+          this.notices.say('problem', `${held}.`);
+          return undefined;
+        }
+        this.held_by_drags.add(drag, entity);
         const whole = this.component(entity, component);
         return whole && at_path(whole, path);
       },
@@ -365,7 +397,10 @@ export class Edits {
       },
     });
     this.drags.add(drag);
-    void drag.finished.then(() => this.drags.delete(drag));
+    void drag.finished.then(() => {
+      this.drags.delete(drag);
+      this.held_by_drags.end(drag);
+    });
     return drag;
   }
 
@@ -427,7 +462,7 @@ export class Edits {
     return issued ? placeholders.map((each) => issued.get(id_text(each))!) : [];
   }
   /** Resolves with null after showing the reason if the edit failed. */
-  private async take_step(made: Step | MakeStep): Promise<Issued | null> {
+  private async take_step(made: Step | MakeStep, is_anyway = false): Promise<Issued | null> {
     const client = this.ready();
     if (!client) return null;
     const { epoch } = client;
@@ -436,6 +471,9 @@ export class Edits {
     if (typeof made === 'function' && !is_known) await this.caught_up();
     const step = typeof made === 'function' ? await made(this.structure) : made;
     if (!step) return new Map();
+    const { operations } = step;
+    const held = this.world.held(changed_by(operations), false) ?? this.world.held(moved_by(operations), true);
+    if (!is_anyway && this.is_held(held, () => this.begin(this.take_step(step, true)))) return null;
     try {
       return await this.run(step.label, step.operations, going, { epoch });
     } catch (error) {
@@ -484,8 +522,15 @@ export class Edits {
     try {
       if (!client) throw new ClientError('lost', this.world.why_not());
       if (after) await after;
-      const { parts, issued } = await prepared(client, operations);
-      const { sequence } = await client.push_step(parts, { label, gesture, epoch });
+      const push = async (): Promise<{ issued: Issued; sequence: bigint }> => {
+        const { parts, issued } = await prepared(client, operations);
+        return { issued, sequence: (await client.push_step(parts, { label, gesture, epoch })).sequence };
+      };
+      const { issued, sequence } = await push().catch((error: unknown) => {
+        // The ids are of a server that was started again before it had the edit.
+        if (error instanceof ClientError && error.fault?.reason === 'id_not_granted') return push();
+        throw error;
+      });
       this.writes.acknowledged(write, sequence);
       this.applied(operations);
       if (sequence > this.newest.peek()) this.newest.value = sequence;

@@ -23,6 +23,7 @@ import { usePage } from './context.js';
 import { component_sink } from './component_sink.js';
 import { copy_text, pasted_text } from './copying.js';
 import { HeldValues } from './held_values.js';
+import { HeldByOthers } from '../people/people_list.js';
 
 /** Number of fields above which the inspector offers a search. */
 const many_fields = 24;
@@ -100,6 +101,7 @@ function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
   return (
     <>
       <Head entities={entities} />
+      <HeldByOthers entities={entities} />
       {records.length === 0 && is_late && (
         <div class="skeleton" aria-label="Loading">
           {[60, 80, 72, 50, 66].map((width, i) => (
