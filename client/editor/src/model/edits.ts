@@ -14,6 +14,7 @@ import type { Notices } from './notices.js';
 import { placeholder, prepared, written_by } from './operations.js';
 import type { FieldChange, Issued, Made, Operation } from './operations.js';
 import { OwnWrites } from './own_writes.js';
+import { as_sentence } from './sentences.js';
 import { at_path, default_value, last_name, same_value, with_texts, words } from './values.js';
 
 /** An edit that was sent but not answered yet. */
@@ -103,7 +104,7 @@ export class Edits {
   let_go_of(entity: Entity, why: string): void {
     const drags = this.held_by_drags.drags_of(entity);
     for (const drag of drags) drag.cancel();
-    if (drags.length > 0) this.notices.say('problem', `${why}.`);
+    if (drags.length > 0) this.notices.say('problem', as_sentence(why));
   }
   /** The sequence of the newest acknowledged edit of this session; 0 if there is none. */
   get acknowledged(): ReadonlySignal<bigint> {
@@ -193,7 +194,7 @@ export class Edits {
   /** Says who holds what an edit would change, and offers to make the edit. */
   private is_held(why: string | undefined, edit: () => Promise<unknown>): boolean {
     if (why === undefined) return false;
-    this.notices.say('problem', `${why}. Nothing was changed.`, [{ title: 'Change it anyway', run: () => void edit() }]);
+    this.notices.say('problem', `${as_sentence(why)} Nothing was changed.`, [{ title: 'Change it anyway', run: () => void edit() }]);
     return true;
   }
   private async change_field(
@@ -376,7 +377,7 @@ export class Edits {
       before: (entity, component, path) => {
         const held = this.world.held([entity], false);
         if (held) {
-          this.notices.say('problem', `${held}.`);
+          this.notices.say('problem', as_sentence(held));
           return undefined;
         }
         this.held_by_drags.add(drag, entity);

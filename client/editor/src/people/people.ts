@@ -46,10 +46,13 @@ const told_max = 256;
 
 export class People {
   private readonly known = signal<readonly Person[]>([]);
+  /** Like `known`, but not changed when only a camera has moved. */
+  private readonly marked = signal<readonly Person[]>([]);
+  private marks = '';
   /** Those who have selected an entity, by the entity's id. */
-  readonly selecting = computed(() => by_entity(this.known.value, ({ selection }) => selection));
+  readonly selecting = computed(() => by_entity(this.marked.value, ({ selection }) => selection));
   /** Those who drag or have locked an entity, by the entity's id. */
-  readonly holding = computed(() => by_entity(this.known.value, ({ dragged, locks }) => [...dragged, ...locks]));
+  readonly holding = computed(() => by_entity(this.marked.value, ({ dragged, locks }) => [...dragged, ...locks]));
   private client: Client | null = null;
   private is_away = false;
   private camera: readonly number[] = [];
@@ -77,7 +80,7 @@ export class People {
     const holding = this.holding.value;
     if (holding.size === 0) return undefined;
     const ids = new Set(entities.map(id_text));
-    for (const person of this.known.value)
+    for (const person of this.marked.value)
       for (const entity of [...person.dragged, ...person.locks])
         for (let at = entity; !is_nil(at); at = this.own.parent(at)) {
           if (ids.has(id_text(at))) return this.sentence(person, entity);
@@ -124,7 +127,7 @@ export class People {
   /** Nothing is known of others without a connection. */
   private end(): void {
     this.is_away = true;
-    if (this.known.peek().length > 0) this.known.value = [];
+    if (this.known.peek().length > 0) this.show([]);
   }
   private take(people: readonly session.Present[], is_all: boolean): void {
     const all = new Map(is_all ? [] : this.known.peek().map((person) => [person.session, person]));
@@ -133,7 +136,14 @@ export class People {
       else if (each.session !== this.client?.welcome.session)
         all.set(each.session, person_of(each, all.get(each.session)?.color ?? free_color(each.session, all)));
     }
-    this.known.value = [...all.values()].sort((a, b) => (a.session < b.session ? -1 : 1));
+    this.show([...all.values()].sort((a, b) => (a.session < b.session ? -1 : 1)));
+  }
+  private show(people: readonly Person[]): void {
+    this.known.value = people;
+    const marks = JSON.stringify(people.map(({ session: number, name, selection, dragged, locks }) => [String(number), name, selection, dragged, locks]));
+    if (marks === this.marks) return;
+    this.marks = marks;
+    this.marked.value = people;
   }
   private plan(): void {
     if (this.timer !== undefined || !this.client || this.is_away) return;

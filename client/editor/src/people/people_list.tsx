@@ -4,6 +4,7 @@ import type { Entity } from 'muster-client';
 import type { JSX } from 'preact';
 
 import type { Model } from '../model/model.js';
+import { as_sentence } from '../model/sentences.js';
 import { usePage } from '../panels/context.js';
 import { Icon } from '../parts/icon.js';
 import { person_colors } from './people.js';
@@ -93,7 +94,7 @@ export function HeldByOthers({ entities }: { entities: readonly Entity[] }): JSX
   const person = entities.flatMap((entity) => people.holding.value.get(id_text(entity)) ?? [])[0];
   return (
     <p class="held-by-other" role="status" style={person && color(person)}>
-      <Icon name="lock" size={14} /> {why}.
+      <Icon name="lock" size={14} /> {as_sentence(why)}
     </p>
   );
 }
