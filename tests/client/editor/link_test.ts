@@ -54,7 +54,8 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
 });
 
 test('a page whose server is killed and started again goes on where it was: its edits are applied once, and its form stays', async (t) => {
-  const world = await World.serve(t, schema);
+  const long = ['--limit', 'resume_ns_max=600000000000']; // on a slow machine, too
+  const world = await World.serve(t, [...schema, ...long]);
   const other = await world.connect();
   const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
   await other.wait_durable(await other.create(nil, 'elf').then((elf) => other.rename(elf, 'other elf')));
@@ -73,7 +74,7 @@ test('a page whose server is killed and started again goes on where it was: its 
   await name.fill('half a na');
   await editor.picture('cut');
 
-  await world.start();
+  await world.start(...long);
   await editor.live();
   assert.equal(await name.inputValue(), 'half a na');
   await name.press('End');

@@ -157,18 +157,22 @@ export class LinkKeeper {
   private ask(client: Client): ReturnType<typeof setInterval> {
     let asked_at = 0;
     let latency_ms = 0;
+    let { interruptions } = this;
     const once = async (): Promise<void> => {
+      const is_resumed = interruptions !== this.interruptions;
+      interruptions = this.interruptions;
       if (asked_at !== 0) {
+        if (is_resumed) asked_at = performance.now(); // it was asked again
         if (performance.now() - asked_at > behind_after_ms && this.state.peek().kind === 'live')
           this.state.value = { kind: 'behind', since: asked_at };
         return;
       }
       asked_at = performance.now();
-      const { interruptions } = this;
+      const asked_in = this.interruptions;
       try {
         const info = await client.ask(session.GetInfo);
         const now = performance.now();
-        if (interruptions === this.interruptions) latency_ms = now - asked_at;
+        if (asked_in === this.interruptions) latency_ms = now - asked_at;
         this.newest.value = {
           ...info,
           latency_ms,
