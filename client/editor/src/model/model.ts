@@ -114,7 +114,7 @@ export class Model {
     this.keeper = new LinkKeeper({
       open_stream: open_stream_here,
       token: token_here(),
-      name: 'the page',
+      name: 'owner', // users with a token of their own have their names
       opened: (client) => this.opened(client),
       lost: (error) => this.lost(error),
     });

@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 
-import { nil } from 'muster-client';
+import { nil, session } from 'muster-client';
 import type { Entity } from 'muster-client';
 
 import type { Model } from '../../../../client/editor/src/model/model.js';
 import type { Person } from '../../../../client/editor/src/people/people.js';
 import { test } from '../../ts/support.js';
-import { until, World } from '../../ts/world.js';
-import { opened } from './around.js';
+import { pause, until, World } from '../../ts/world.js';
+import { cut_lines, opened } from './around.js';
 
 const health = 'golden.Health';
 const { stringify } = JSON;
@@ -80,6 +80,28 @@ test('what one drags the other neither drags, changes nor deletes before being a
   await drag.finished;
   await until('it is free', () => bob.people.held([orc]) === undefined);
   assert.equal(await bob.edits.set_field([orc], health, 'value', 70), true);
+});
+
+test('a drag goes on over lines that are cut: the world has the last value, it is one step, and others see it again', async (t) => {
+  const { ann, bob, orc } = await two(t);
+  ann.selection.set([orc]);
+  await until('it is inspected', () => ann.component(orc, health) !== undefined && !ann.is_inspecting.value);
+  const drag = ann.edits.drag('Set value of orc');
+  for (let value = 51; value <= 60; ++value) {
+    drag.set(orc, health, 'value', value);
+    if (value % 4 === 0) cut_lines();
+    await pause(20); // so that several steps are sent
+  }
+  await sees('Bob sees the drag', bob, 'Ann', ({ dragged }) => dragged.length === 1);
+  drag.commit();
+  await drag.finished;
+  await until('both are live', () => [ann, bob].every((model) => model.link.value.kind === 'live'));
+  await until('Bob has the value', () => bob.world.get(orc) !== undefined && bob.people.held([orc]) === undefined);
+  const client = ann.client.peek()!;
+  assert.equal((await client.show(orc)).components[health]?.value, 60);
+  assert.equal((await client.ask(session.GetHistory, { limit: 1 })).undo_steps, 1);
+  assert.deepEqual([ann.notices.list.value, ann.edits.unacknowledged.value], [[], []]);
+  await sees('Bob sees the selection', bob, 'Ann', ({ selection }) => selection.length === 1);
 });
 
 test('of two drags that begin at once one goes on, and the other restores the values and says why', async (t) => {
