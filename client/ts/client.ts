@@ -5,7 +5,7 @@ import type { BatchPlan, Row } from './batch.js';
 import { hash64, view_of } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
 import { Connection } from './connection.js';
-import { answer_of } from './received.js';
+import { answer_of, in_one } from './received.js';
 import type { Received } from './received.js';
 import { ask_durable, wait_durable } from './durable.js';
 import { epoch_over } from './epoch.js';
@@ -47,19 +47,21 @@ import {
   Show,
   Shown,
   StopPlaying,
-  Templates,
 } from './session.js';
-import type { ClockState, Durable, Fault, History, NewEpoch, QuestionKey, RunState, Welcome } from './session.js';
+import type { ClockState, Durable, Fault, History, NewEpoch, Present, QuestionKey, RunState, Templates, Welcome } from './session.js';
+import { follow_presence } from './presence.js';
 import { held_values } from './shown.js';
 import type { ShownEntity } from './shown.js';
 import { encode_part, encode_steps } from './step.js';
 import type { FieldEdit, StepOptions, StepPart } from './step.js';
 import type { Reopen } from './resuming.js';
 import type { ByteStream } from './stream.js';
+import { id_in, plan_for, the_one } from './targets.js';
+import type { Target } from './targets.js';
 import { Texts } from './texts.js';
 import { place_of } from './type_table.js';
 import type { TypeTable } from './type_table.js';
-import { id_text, nil } from './types.js';
+import { nil } from './types.js';
 import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { read_place } from './values.js';
 import { open_watch } from './watches.js';
@@ -75,7 +77,10 @@ export interface ClientOptions {
   name?: string;
   /** The kind of this program: "editor". */
   kind?: string;
-  /** Limit on the time to wait for an answer; 10,000 by default. */
+  /**
+   * Limit on the time to wait for an answer; 10,000 by default. The time for which the stream is
+   * lost does not count.
+   */
   time_max_ms?: number;
   /** `so_far` of the previous client, if any. */
   before?: SoFar;
@@ -87,9 +92,6 @@ export interface ClientOptions {
    */
   reopen?: Reopen;
 }
-
-/** The target of a message: one entity, several (one message for all of them), or the world. */
-export type Target = Entity | readonly Entity[] | 'world';
 
 /** A component and its value: [Health, { value: 50 }]. */
 export type RowOf<T> = readonly [TypeRef<T>, Init<NoInfer<T>>];
@@ -150,6 +152,13 @@ export class Client {
   get types(): TypeTable {
     return this.connection.types;
   }
+  /**
+   * Calls `told` when the stream is lost and the session waits for another one. It is then either
+   * resumed, or `closed`.
+   */
+  on_interrupted(told: (error: ClientError) => void): void {
+    this.connection.on_interrupted(told);
+  }
   /** Calls `told` whenever the session was resumed on another stream. */
   on_resumed(told: () => void): void {
     this.connection.on_resumed(told);
@@ -167,6 +176,10 @@ export class Client {
    */
   get epoch(): bigint {
     return this.connection.epoch;
+  }
+  /** Returns true if no run has begun or ended since that epoch; the server may have restarted. */
+  is_same_run(epoch: bigint): boolean {
+    return this.connection.is_same_run(epoch);
   }
   /**
    * Returns true if sequences of that epoch can be compared with those of this client: it is the
@@ -214,13 +227,7 @@ export class Client {
    * there are several, the error lists them.
    */
   async entity(text: string): Promise<Entity> {
-    const id = /^#?(\d+):(\d+)$/.exec(text);
-    if (id) return { index: Number(id[1]), generation: Number(id[2]) };
-    const found = await this.ask(Resolve, { path: text, limit: 20 });
-    if (found.entities.length === 0) throw mistaken(`no entity is named '${text}'`);
-    if (found.entities.length === 1) return found.entities[0];
-    const lines = found.entities.map((each, i) => `\n  ${id_text(each)}  ${found.paths[i]}`);
-    throw mistaken(`'${text}' matches several entities:${lines.join('')}${found.more ? '\n  ...' : ''}`);
+    return id_in(text) ?? the_one(text, await this.ask(Resolve, { path: text, limit: 20 }));
   }
 
   // --- world messages. An Ack counts targets handled, unhandled and dead.
@@ -264,14 +271,7 @@ export class Client {
     return this.texts.before(texts, () => send(batch));
   }
   private plan(target: Target, ref: TypeRef<never> | TypeRef, value: unknown): BatchPlan {
-    const type = this.types.message(ref as TypeRef);
-    if (type.is_table) {
-      const targets = target === 'world' ? [nil] : Array.isArray(target) ? (target as Entity[]) : [target as Entity];
-      return { kind: 'table', type, messages: targets.map((each) => ({ target: each, value })) };
-    }
-    if (target === 'world') return { kind: 'world', type, values: [value] };
-    if (Array.isArray(target)) return { kind: 'shared', type, targets: target as Entity[], value };
-    return { kind: 'each', type, messages: [{ target: target as Entity, value }] };
+    return plan_for(target, this.types.message(ref as TypeRef), value);
   }
 
   // --- steps, which undo takes back as a whole
@@ -298,7 +298,7 @@ export class Client {
     return all;
   }
   private check_epoch(epoch: bigint): void {
-    if (epoch !== this.epoch) throw epoch_over();
+    if (!this.is_same_run(epoch)) throw epoch_over();
   }
   /** Returns a number for steps that belong together, such as those of a drag. */
   next_gesture(): bigint {
@@ -536,6 +536,15 @@ export class Client {
     return this.ask(SetClock, { speed: what.speed ?? 0, paused, steps: what.steps ?? 0 });
   }
 
+  /**
+   * Calls `told` with everybody who is connected, and resolves. Until the session ends, calls it
+   * with those who have come, have told something else or have left, and with everybody
+   * (`is_all`) again after the session was resumed.
+   */
+  follow_presence(told: (people: Present[], is_all: boolean) => void): Promise<void> {
+    return follow_presence(this.connection, told);
+  }
+
   // --- runs. docs/undo.md and docs/editor.md describe levels and runs.
 
   /** True if a run is on, as far as the server has told. */
@@ -588,12 +597,4 @@ export class Client {
   follow(what: Init<Follow>, handlers: WatchHandlers): Promise<OpenWatch> {
     return open_watch(this.connection, what, handlers);
   }
-}
-
-function in_one(pages: Templates[]): Templates {
-  return {
-    sequence: pages[pages.length - 1].sequence,
-    names: pages.flatMap((page) => page.names),
-    nodes: pages.flatMap((page) => page.nodes),
-  };
 }

@@ -24,6 +24,7 @@ import {
   Hello,
   History,
   NewEpoch,
+  Presence,
   ResumeWatches,
   Schema,
   schema as session_schema,
@@ -69,6 +70,7 @@ export class Connection {
   private readonly clock_listeners: ((state: ClockState) => void)[] = [];
   private readonly durable_listeners = new Set<(state: Durable) => void>();
   private readonly history_listeners: ((history: History) => void)[] = [];
+  private readonly presence_listeners: ((presence: Presence) => void)[] = [];
   private readonly types_listeners: (() => void)[] = [];
   private readonly epoch_listeners: ((began: NewEpoch) => void)[] = [];
   private readonly earlier_epochs = new Set<bigint>();
@@ -76,6 +78,7 @@ export class Connection {
   /** `greeting`: connected, but the session has not been resumed yet. */
   private line: 'up' | 'down' | 'greeting' = 'up';
   private readonly resumed_listeners: (() => void)[] = [];
+  private readonly interrupted_listeners: ((error: ClientError) => void)[] = [];
   private held: Uint8Array[] = [];
   private held_bytes = 0;
   private hello: Init<Hello> = {};
@@ -90,6 +93,8 @@ export class Connection {
   welcome: Welcome | null = null;
   /** Counts how often a run began or ended. A restart of the server does not count. */
   switches = 0;
+  /** The epochs since a run began or ended, or since the session began. */
+  private run_epochs = new Set<bigint>();
   private last_request = 0n;
   private error: ClientError | null = null;
   private tell_closed: (error: ClientError) => void = () => {};
@@ -151,7 +156,8 @@ export class Connection {
   private lose(error: ClientError): void {
     if (this.error || this.line === 'down') return;
     if (!this.can_resume) return this.fail(error);
-    if (this.line === 'up') {
+    const was_up = this.line === 'up';
+    if (was_up) {
       this.lost_at = Date.now();
       this.lost_why = error;
       this.pause_ms = first_pause_ms;
@@ -161,6 +167,7 @@ export class Connection {
     this.stream.close();
     this.requests.lose(error);
     this.try_later();
+    if (was_up) for (const told of this.interrupted_listeners) guarded(() => told(error));
   }
   private try_later(): void {
     if (Date.now() - this.lost_at > Number(this.welcome!.resume_ns_max / 1_000_000n)) return this.fail(this.lost_why!);
@@ -194,6 +201,7 @@ export class Connection {
     } catch (error) {
       if (this.error) return;
       this.welcome = before;
+      this.epoch = before.epoch; // it was not entered
       if (this.line === 'greeting' && error instanceof ClientError && error.kind !== 'late') return this.fail(error);
       if (this.line === 'greeting') this.lose(error as ClientError);
     }
@@ -209,13 +217,17 @@ export class Connection {
       if (welcome!.lineage !== before.lineage) {
         ++this.switches;
         this.registered.clear();
+        this.run_epochs.clear();
       }
+      this.run_epochs.add(this.epoch);
     }
     const requests = read_all(this, this.requests.unanswered);
     if (this.requests.watches.size > 0 || requests.some(([, batch]) => watch_of(batch) !== 0n)) this.continue_watches(requests);
     for (const [request, batch, bytes] of requests) {
+      const was_sent = !this.requests.unsent.delete(request);
+      this.requests.wait(request, this.time_max_ms);
       if (watch_of(batch) !== 0n) continue;
-      if (may_be_sent_again(batch.type)) {
+      if (!was_sent || may_be_sent_again(batch.type)) {
         this.put(bytes, request);
       } else {
         this.requests.unanswered.delete(request);
@@ -269,6 +281,10 @@ export class Connection {
       () => {},
     );
   }
+  /** Adds a callback that is called when the stream is lost and the session may be resumed. */
+  on_interrupted(told: (error: ClientError) => void): void {
+    this.interrupted_listeners.push(told);
+  }
   /** Adds a callback that is called whenever the session was resumed. */
   on_resumed(told: () => void): void {
     this.resumed_listeners.push(told);
@@ -282,6 +298,7 @@ export class Connection {
   /** Sets the epoch and the limits. */
   private welcomed(welcome: Welcome): void {
     const { epoch, playing, sequence, frame_bytes_max, silence_ns_max } = welcome;
+    if (!this.welcome) this.run_epochs.add(epoch);
     this.welcome = welcome;
     clearInterval(this.heart);
     this.epoch = epoch;
@@ -305,6 +322,7 @@ export class Connection {
     if (this.welcome) this.welcome.lineage = began.lineage;
     this.saw(began.sequence);
     ++this.switches;
+    this.run_epochs = new Set([began.epoch]);
     if (this.line === 'greeting') return; // go_on() enters it after the edits of the earlier epoch
     this.registered.clear();
     this.put(this.control(EnterEpoch, { epoch: began.epoch }), 0n);
@@ -313,6 +331,11 @@ export class Connection {
   /** Returns true for the current epoch, and for those from which this session came to it. */
   is_comparable(epoch: bigint): boolean {
     return epoch === this.epoch || this.earlier_epochs.has(epoch);
+  }
+
+  /** Returns true if no run has begun or ended since that epoch. */
+  is_same_run(epoch: bigint): boolean {
+    return this.run_epochs.has(epoch);
   }
 
   private beat(): void {
@@ -386,11 +409,9 @@ export class Connection {
       const request = ++this.last_request;
       this.put(batch, request);
       if (this.can_resume) this.requests.unanswered.set(request, batch);
-      const timer = setTimeout(() => {
-        this.requests.waiting.delete(request);
-        reject(new ClientError('late', `the server did not answer within ${this.time_max_ms} ms`));
-      }, this.time_max_ms);
-      this.requests.waiting.set(request, { frames: [], timer, resolve, reject });
+      this.requests.waiting.set(request, { frames: [], timer: undefined, resolve, reject });
+      if (this.line === 'up') this.requests.wait(request, this.time_max_ms);
+      else this.requests.unsent.add(request); // the time without a stream does not count
     });
   }
 
@@ -398,11 +419,8 @@ export class Connection {
   private ask_now(batch: Uint8Array): Promise<Received[]> {
     return new Promise((resolve, reject) => {
       const request = ++this.last_request;
-      const timer = setTimeout(() => {
-        this.requests.waiting.delete(request);
-        reject(new ClientError('late', `the server did not answer within ${this.time_max_ms} ms`));
-      }, this.time_max_ms);
-      this.requests.waiting.set(request, { frames: [], timer, resolve, reject });
+      this.requests.waiting.set(request, { frames: [], timer: undefined, resolve, reject });
+      this.requests.wait(request, this.time_max_ms);
       this.transmit(batch, request);
     });
   }
@@ -442,6 +460,10 @@ export class Connection {
   /** Adds a callback for each unrequested History. */
   on_history(told: (history: History) => void): void {
     this.history_listeners.push(told);
+  }
+  /** Adds a callback for each unrequested Presence. */
+  on_presence(told: (presence: Presence) => void): void {
+    this.presence_listeners.push(told);
   }
   /** Adds a callback for new types. */
   on_types(told: () => void): void {
@@ -521,6 +543,12 @@ export class Connection {
         if (request !== 0n) return false;
         const history = answer_of(received, History);
         for (const told of this.history_listeners) guarded(() => told(history));
+        return true;
+      }
+      case Presence.id: {
+        if (request !== 0n) return false;
+        const presence = answer_of(received, Presence);
+        for (const told of this.presence_listeners) guarded(() => told(presence));
         return true;
       }
       case Welcome.id:

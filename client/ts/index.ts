@@ -14,7 +14,7 @@ export { Batch, BatchKind, encode_batch, SubtreeParts, timed_batch } from './bat
 export type { BatchPlan, Row, RowSetEntry } from './batch.js';
 export { BadBytes, hash32, hash64 } from './bytes.js';
 export { Client } from './client.js';
-export type { ClientOptions, RowOf, RowsOf, Target } from './client.js';
+export type { ClientOptions, RowOf, RowsOf } from './client.js';
 export { ClientError } from './client_error.js';
 export type { ErrorKind } from './client_error.js';
 export { answer_of } from './received.js';
@@ -35,6 +35,7 @@ export type { ShownEntity, ShownHeld } from './shown.js';
 export { batches_of } from './step.js';
 export type { FieldEdit, StepOptions, StepPart } from './step.js';
 export type { ByteStream } from './stream.js';
+export type { Target } from './targets.js';
 export { Tree } from './tree.js';
 export type { TreeChanges, TreeListeners, TreeRow } from './tree.js';
 export { place_of, TypeTable } from './type_table.js';

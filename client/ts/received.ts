@@ -3,7 +3,7 @@ import type { Batch } from './batch.js';
 import { BadBytes } from './bytes.js';
 import { ClientError } from './client_error.js';
 import type { Envelope } from './frame.js';
-import type { Fault } from './session.js';
+import type { Fault, Templates } from './session.js';
 import type { TypeKey } from './types.js';
 
 /** A received frame. */
@@ -55,4 +55,13 @@ export function guarded(call: () => void): void {
       throw error;
     });
   }
+}
+
+/** Returns the pages of an answer as one. */
+export function in_one(pages: Templates[]): Templates {
+  return {
+    sequence: pages[pages.length - 1].sequence,
+    names: pages.flatMap((page) => page.names),
+    nodes: pages.flatMap((page) => page.nodes),
+  };
 }

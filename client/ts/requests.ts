@@ -1,5 +1,5 @@
 // The requests of a session that wait for answers, and its open watches.
-import type { ClientError } from './client_error.js';
+import { ClientError } from './client_error.js';
 import { answer_of, error_of, guarded } from './received.js';
 import type { Received } from './received.js';
 import type { KeptWatch } from './resuming.js';
@@ -7,7 +7,7 @@ import { Fault, Resuming, Watching } from './session.js';
 
 export interface Waiting {
   frames: Received[];
-  timer: ReturnType<typeof setTimeout>;
+  timer: ReturnType<typeof setTimeout> | undefined;
   resolve(frames: Received[]): void;
   reject(error: ClientError): void;
 }
@@ -25,8 +25,21 @@ export class Requests {
   readonly listeners = new Map<bigint, Listener>();
   /** The batches of requests without an answer, in order, if the session can be resumed. */
   readonly unanswered = new Map<bigint, Uint8Array>();
+  /** Those of them that were made while there was no stream. */
+  readonly unsent = new Set<bigint>();
   /** The open watches by id. */
   readonly watches = new Map<bigint, KeptWatch>();
+
+  /** Fails the call with `late` if no answer arrives in time. */
+  wait(request: bigint, time_max_ms: number): void {
+    const waiting = this.waiting.get(request);
+    if (!waiting) return;
+    clearTimeout(waiting.timer);
+    waiting.timer = setTimeout(() => {
+      this.waiting.delete(request);
+      waiting.reject(new ClientError('late', `the server did not answer within ${time_max_ms} ms`));
+    }, time_max_ms);
+  }
 
   /** Passes a frame to the call or the watch that waits for it. */
   give(request: bigint, received: Received): void {
@@ -93,11 +106,15 @@ export class Requests {
     this.listeners.clear();
     for (const listener of listeners) guarded(() => listener.ended(error));
   }
-  /** The stream is lost. Requests that cannot be sent again fail. */
+  /** The stream is lost. Requests that cannot be sent again fail; the others wait for a stream. */
   lose(error: ClientError): void {
     for (const [request, waiting] of [...this.waiting]) {
-      if (this.unanswered.has(request)) waiting.frames = [];
-      else this.refuse(request, error);
+      if (this.unanswered.has(request)) {
+        waiting.frames = [];
+        clearTimeout(waiting.timer);
+      } else {
+        this.refuse(request, error);
+      }
     }
   }
 }

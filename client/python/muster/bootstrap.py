@@ -7,12 +7,14 @@ from .schema import UBYTE, STRING, ULONG, VECTOR, Enum, Field, Type, python_name
 _BASES = {"bool": 2, "ubyte": UBYTE, "ushort": 6, "uint": 8, "ulong": ULONG, "double": 12, "string": STRING}
 _TABLES = {
     "Hello": "protocol:uint protocol_oldest:uint token:string name:string kind:string secret:ulong last_sequence:ulong "
-             "schema_fingerprint:ulong token_id:[ubyte] nonce:[ubyte]",
+             "schema_fingerprint:ulong token_id:[ubyte] nonce:[ubyte] world:string resumable:bool resume:[ubyte] "
+             "session:ulong epoch:ulong lineage:ulong",
     "Challenge": "nonce:[ubyte] proof:[ubyte]",
     "Proof": "proof:[ubyte]",
     "Welcome": "protocol:uint epoch:ulong secret:ulong session:ulong sequence:ulong clock_ns:ulong role:ubyte resumed:bool "
                "schema_fingerprint:ulong world:string hz:double frame_bytes_max:uint watches_max:uint requests_max:uint "
-               "silence_ns_max:ulong ended_code:ushort ended:string playing:bool",
+               "silence_ns_max:ulong ended_code:ushort ended:string playing:bool resume:[ubyte] resume_ns_max:ulong "
+               "lineage:ulong not_resumed:string not_resumed_text:string",
     "Fault": "code:ushort closes:bool text:string reason:string type:uint field:string offset:uint entity:Entity "
              "value:[ubyte] sequence:ulong handled:uint unhandled:uint dead:uint refused:uint",
     "Schema": "index:uint count:uint bytes:[ubyte]",

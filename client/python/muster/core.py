@@ -3,12 +3,14 @@
 `receive` takes bytes from the server, and `take_outgoing` returns those for it. A caller gets
 the frames of the answer by a callback. All methods are called by one thread."""
 import collections
+import struct
 import threading
 
-from .batch import Frames, frame_of, struct_batch, table_batch, WORLD
+from .batch import Batch, Frames, frame_of, struct_batch, table_batch, WORLD
 from .bootstrap import bootstrap
 from .errors import Late, Lost, MusterError, ProtocolError, Refused
 from .ids import hash64, nil
+from .resuming import RESUMABLE, KeptWatch, Sent, go_on, is_change
 from .types import Types
 from .values import Place, codec_of
 
@@ -23,13 +25,13 @@ SESSION = "muster.session."
 class Ask:
     """An operation awaits this: batches to send, and an answer to each, or to none of them.
 
-    `epoch` is the epoch for which edits were made; nothing is sent if another one has begun
-    since."""
+    `epoch` is the epoch for which edits were made; nothing is sent if a run has begun or ended
+    since. With `now`, the batches are sent although the session has not been resumed yet."""
 
-    __slots__ = ("batches", "answered", "epoch")
+    __slots__ = ("batches", "answered", "epoch", "now")
 
-    def __init__(self, batches, answered=True, epoch=None):
-        self.batches, self.answered, self.epoch = batches, answered, epoch
+    def __init__(self, batches, answered=True, epoch=None, now=False):
+        self.batches, self.answered, self.epoch, self.now = batches, answered, epoch, now
 
     def __await__(self):
         return (yield self)
@@ -81,7 +83,7 @@ class Stream:
 
 
 class Core:
-    def __init__(self):
+    def __init__(self, resumes=False):
         self.types = Types()
         self.types._add(*bootstrap(), provisional=True)
         self.lock = threading.RLock()
@@ -92,8 +94,19 @@ class Core:
         self.told = set()  # texts that this session has registered
         self.grants = []  # of ids: [first, end]
         self.error = None
+        self.resumes = resumes
+        # "greeting": connected again, but the session has not been resumed yet.
+        self.line = "up"
+        self.lineage, self.run_epochs = 0, set()
+        self.unanswered = {}  # requests of a session that can be resumed, in order
+        self.watches = {}
+        self.registered = set()  # texts that edits of this epoch may refer to
+        self.held_posts = []
+        self.resumed = 0  # counts how often
+        self.presence = None  # the fields of the last SetPresence
         self.has_sent = False
         self.on_outgoing = lambda: None
+        self.on_lost = lambda error: None
         self._frames = Frames(FRAME_BYTES_MAX_BEFORE_WELCOME)
         self._outgoing = bytearray()
         self._last_request = 0
@@ -120,13 +133,19 @@ class Core:
         if len(batch) + 16 > limit:
             raise Refused(f"a batch of {len(batch)} bytes was not sent, because the server accepts frames of at most {limit}",
                           reason="oversized")
+        if self.line == "up":  # otherwise, go_on() sends it
+            self._transmit(batch, request)
+
+    def _transmit(self, batch, request):
         self.has_sent = True
         self._outgoing += frame_of(batch, request)
         self.on_outgoing()
 
     def post(self, batch):
-        """Sends a batch that is not answered."""
+        """Sends a batch that is not answered. Without a connection, it waits until there is one."""
         with self.lock:
+            if self.line != "up" and self.error is None:
+                self.held_posts.append(batch)
             self._put(batch, 0)
 
     def ask(self, batch, told):
@@ -137,15 +156,37 @@ class Core:
             self._put(batch, request)
             self._last_request = request
             self._waiting[request] = ([], told)
+            self._keep(request, batch)
             return request
+
+    def ask_now(self, batch, told):
+        """Like ask, on the current connection, whether or not the session has been resumed."""
+        with self.lock:
+            if self.error is not None or self.line == "down":
+                raise self.error or Lost("the connection was lost")
+            self._last_request += 1
+            self._waiting[self._last_request] = ([], told)
+            self._transmit(batch, self._last_request)
+            return self._last_request
+
+    def _keep(self, request, batch):
+        """Keeps a request, which is sent again if the connection is lost before its answer."""
+        if not self.can_resume:
+            return
+        type_ = self.types.of_id(struct.unpack_from("<I", batch, 4)[0])
+        change = 0
+        if is_change(type_.name):
+            change = Batch(memoryview(batch), self.types).message(0, self.words).watch
+        self.unanswered[request] = Sent(batch, type_, change, self.line != "up")
 
     def forget(self, request):
         """Drops a request whose answer came too late."""
         with self.lock:
             self._waiting.pop(request, None)
 
-    def stream(self, batch):
-        """Sends a question whose answers arrive over time."""
+    def stream(self, batch, watch=None):
+        """Sends a question whose answers arrive over time. `watch` are the fields of a Follow that
+        opens a watch."""
         with self.lock:
             if self._credit_through == 0:
                 self._give_credit()
@@ -157,13 +198,49 @@ class Core:
                 del self._streams[request]
                 raise
             self._last_request = request
+            if watch is not None:
+                self.watches[request] = KeptWatch(watch)
+            else:
+                self._keep(request, batch)
             return stream
 
     def drop_stream(self, stream):
         with self.lock:
             self._streams.pop(stream.request, None)
+            self.watches.pop(stream.request, None)
             while stream.frames:
                 stream.take()
+
+    # ---- for resuming.py
+
+    def stream_of(self, request):
+        return self._streams.get(request)
+
+    def end_stream(self, request, error):
+        self.watches.pop(request, None)
+        stream = self._streams.pop(request, None)
+        if stream is not None:
+            stream.end(error)
+
+    def answer(self, request, frames):
+        """Ends a request with frames or an error."""
+        self.unanswered.pop(request, None)
+        waiting = self._waiting.pop(request, None)
+        if waiting is not None:
+            waiting[1](frames)
+
+    def followed(self, name):
+        return self._followed.get(name)
+
+    def tell(self, name, frames):
+        """Takes the answer to a question as a message that the server sends by itself."""
+        stream = self._followed.get(name)
+        if stream is not None and not isinstance(frames, Exception):
+            self._held += frames[0].bytes
+            stream.put(frames[0])
+
+    def intern(self, text):
+        return table_batch(self.types.find("muster.InternText"), [(nil, dict(text=text))], set())
 
     def follow(self, name, every=False):
         """Returns the stream of the messages with this name that the server sends without a
@@ -181,7 +258,7 @@ class Core:
                 stream.take()
 
     def check_epoch(self, epoch):
-        if epoch is not None and epoch != self.epoch:
+        if epoch is not None and epoch not in self.run_epochs:
             raise Refused("a run began or ended before this edit was sent, so it was not sent", reason="epoch_over")
 
     def take_outgoing(self):
@@ -196,7 +273,7 @@ class Core:
     def beat(self):
         """Sends a heartbeat unless something was sent since the last call."""
         with self.lock:
-            if not self.has_sent and self.error is None:
+            if not self.has_sent and self.error is None and self.line == "up":
                 self._put(self.control("Heartbeat"), 0)
             self.has_sent = False
 
@@ -231,9 +308,54 @@ class Core:
                 self._received += len(data)
                 self._credit()
             except MusterError as error:
-                self.end(error if isinstance(error, Lost) else ProtocolError(str(error)))
+                if isinstance(error, Lost) and error.code in RESUMABLE:
+                    self.lose(error)
+                else:
+                    self.end(error if isinstance(error, Lost) else ProtocolError(str(error)))
             except RecursionError:
                 self.end(ProtocolError("the server sent values that nest too deeply"))
+
+    @property
+    def can_resume(self):
+        return self.resumes and self.welcome is not None and len(self.welcome.resume) > 0
+
+    def lose(self, error):
+        """The connection is lost. Ends the session, unless it can be resumed."""
+        with self.lock:
+            if self.error is not None or self.line == "down":
+                return
+            if not self.can_resume:
+                self.end(error)
+                return
+            self.line = "down"
+            self._outgoing = bytearray()
+            for request, (frames, told) in list(self._waiting.items()):
+                if request in self.unanswered:
+                    frames.clear()
+                else:
+                    del self._waiting[request]
+                    told(error)
+            self.on_lost(error)
+            self.on_outgoing()
+
+    def connected_again(self):
+        """A new connection begins."""
+        with self.lock:
+            self._frames = Frames(self._frames.bytes_max)
+            self._received, self.line = 0, "greeting"
+
+    def go_on(self, epoch, lineage):
+        """The session was resumed. It had entered this epoch and lineage before."""
+        with self.lock:
+            self.line = "up"
+            go_on(self, epoch, lineage)
+
+    def close(self):
+        """Ends the session for good."""
+        with self.lock:
+            if self.can_resume and self.error is None and self.line == "up":
+                self._put(self.control("Goodbye"), 0)
+            self.end(Lost("the session was closed"))
 
     def end(self, error):
         """Ends the session. Everything that waits gets the error."""
@@ -259,7 +381,7 @@ class Core:
         if name == SESSION + "Fault":
             fault = frame.batch.message(0, self.words)
             if fault.closes:
-                self.end(Lost(fault.text, _code(fault), fault.reason))
+                self._closed_by(fault)
                 return
         elif name == SESSION + "Ack":
             self.saw(frame.batch.message(0, self.words).sequence)
@@ -268,9 +390,16 @@ class Core:
             if not beat.answer:
                 self._put(self.control("Heartbeat", number=beat.number, time_ns=beat.time_ns, answer=1), frame.request)
                 return
-        elif name == SESSION + "Welcome" and self.welcome is None:
+        elif name == SESSION + "Welcome" and (self.welcome is None or self.line == "greeting"):
             self._welcomed(frame.batch.message(0, self.words))
         self.saw(frame.sequence)
+        if frame.is_last:
+            self.unanswered.pop(frame.request, None)
+        if frame.request in self.watches:
+            if name == SESSION + "Fault":
+                del self.watches[frame.request]
+            else:
+                self.watches[frame.request].note(frame, self.words)
         stream = self._streams.get(frame.request)
         if stream is not None:
             if name == SESSION + "Fault":
@@ -289,6 +418,13 @@ class Core:
             del self._waiting[frame.request]
             told(self.refusal(frames[0]) if frames[0].batch.type.name == SESSION + "Fault" else frames)
 
+    def _closed_by(self, fault):
+        error = Lost(fault.text, _code(fault), fault.reason)
+        if error.code in RESUMABLE:
+            self.lose(error)
+        else:
+            self.end(error)
+
     def _take_own(self, frame, name):
         """Handles what the server tells without a question."""
         if name == "muster.InternText":
@@ -303,7 +439,7 @@ class Core:
         elif name == SESSION + "Fault":
             fault = frame.batch.message(0, self.words)
             if fault.closes:
-                self.end(Lost(fault.text, _code(fault), fault.reason))
+                self._closed_by(fault)
         else:
             name = name.rpartition(".")[2]
             stream = self._followed.get(name)
@@ -315,7 +451,9 @@ class Core:
         return True
 
     def _welcomed(self, welcome):
-        self.welcome = welcome
+        if not self.run_epochs:
+            self.run_epochs.add(welcome.epoch)
+        self.welcome, self.lineage = welcome, welcome.lineage
         self.epoch, self.playing, self.sequence = welcome.epoch, welcome.playing, welcome.sequence
         # A batch of a snapshot may have any size.
         self._frames.bytes_max = max(welcome.frame_bytes_max, 64 << 20) + 48
@@ -323,10 +461,11 @@ class Core:
     def _enter(self, began):
         """Enters a new epoch before anything else is sent."""
         self.earlier_epochs.add(self.epoch)
-        self.epoch, self.playing = began.epoch, began.playing
+        self.epoch, self.playing, self.lineage = began.epoch, began.playing, began.lineage
+        self.run_epochs = {began.epoch}
         self.saw(began.sequence)
-        self.grants, self.told = [], set()  # the level may lack texts that came in a run
-        self._put(self.control("EnterEpoch", epoch=began.epoch), 0)
+        self.grants, self.told, self.registered = [], set(), set()  # of a run
+        self._put(self.control("EnterEpoch", epoch=began.epoch), 0)  # or go_on() does
         stream = self._followed.get("NewEpoch")
         if stream is not None:
             stream._tell()

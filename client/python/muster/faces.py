@@ -57,18 +57,19 @@ def _face(of, wrap):
     return decorate
 
 
-async def _open(where, token, name, kind, timeout, cafile, fingerprint):
+async def _open(where, token, name, kind, timeout, cafile, fingerprint, resumes):
     """Connects and begins a session. Returns it with its link, whose event loop is the running
     one."""
     server = find_server(where, token)
     cafile, fingerprint = cafile or server.cafile, fingerprint or server.fingerprint
-    link = Link(timeout)
+    link = Link(timeout, resumes)
     await link.connect(server.address, tls_for(server.address, cafile, fingerprint))
     session = Session(link.core)
     session.where = server
     try:
-        name = name or os.environ.get("USER", "")
-        await drive_async(session._hello(server.token, link.is_trusted, name=name, kind=kind), link)
+        link.session, link.token = session, server.token
+        link.hello = dict(name=name or os.environ.get("USER", ""), kind=kind, world=server.world)
+        await drive_async(session._hello(server.token, link.is_trusted, **link.hello), link)
     except BaseException:
         await link.finish()
         raise
@@ -156,16 +157,20 @@ class Client(_Waiting):
         self.close()
 
 
-def connect(where=None, *, token=None, name=None, kind="python", timeout=10, cafile=None, fingerprint=None):
+def connect(where=None, *, token=None, name=None, kind="python", timeout=10, cafile=None, fingerprint=None,
+            resumes=False):
     """Connects to a world and returns a Client, to be used in a `with` statement or closed with
     close().
 
-    `where` is a world file that is being served on this machine, an address "host:port" or
-    "unix:path" with a token, or None for the only world that is served in the current folder.
+    `where` is a world file that is being served on this machine, an address "host:port",
+    "host:port/world" or "unix:path" with a token, or None for the only world that is served in the
+    current folder.
     `name` is shown to other users. A call that is not answered within `timeout` seconds raises
     Late. `cafile` and `fingerprint` encrypt the connection, and tell how the server is recognised:
-    by a certificate authority, or by the SHA-256 of its certificate."""
-    return Client(*in_background(_open(where, token, name, kind, timeout, cafile, fingerprint)))
+    by a certificate authority, or by the SHA-256 of its certificate. With `resumes`, the session
+    survives the loss of its connection and a restart of the server: edits without an answer are
+    sent again and applied once, and watches go on."""
+    return Client(*in_background(_open(where, token, name, kind, timeout, cafile, fingerprint, resumes)))
 
 
 # ---- asyncio
@@ -248,6 +253,7 @@ class AsyncClient(_Asynchronous):
         await self.close()
 
 
-async def connect_async(where=None, *, token=None, name=None, kind="python", timeout=10, cafile=None, fingerprint=None):
+async def connect_async(where=None, *, token=None, name=None, kind="python", timeout=10, cafile=None, fingerprint=None,
+                        resumes=False):
     """Like connect(), for asyncio: async with await connect_async("level.muster") as world."""
-    return AsyncClient(*await _open(where, token, name, kind, timeout, cafile, fingerprint))
+    return AsyncClient(*await _open(where, token, name, kind, timeout, cafile, fingerprint, resumes))

@@ -12,8 +12,10 @@ import ssl
 import struct
 import threading
 
+from .batch import frame_of
 from .core import Ask, Core, late
 from .errors import Lost, Mistaken, MusterError
+from .resuming import FIRST_PAUSE_S, PAUSE_MAX_S, NotResumed
 
 OUTGOING_BYTES_MAX = 1 << 22
 
@@ -75,20 +77,34 @@ def _check_peer(writer, path):
 
 
 class Link:
-    """One connection. All of its coroutines run in one event loop."""
+    """The connection of a session and, if the session resumes, those after it. All coroutines
+    run in one event loop."""
 
-    def __init__(self, seconds_max):
-        self.core, self.seconds_max = Core(), seconds_max
+    def __init__(self, seconds_max, resumes=False):
+        self.core, self.seconds_max = Core(resumes), seconds_max
+        self.core.on_lost = self._lost
+        self.address, self.tls = "", None
+        # What a new connection says again.
+        self.session, self.token, self.hello = None, "", {}
+        # The time without a connection until now, and since when there is none.
+        self._away_s, self._lost_at = 0.0, None
         self.loop = asyncio.get_running_loop()
         self.pid = os.getpid()
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._tasks, self._writer = [], None
+        self._reading = self._writing = self._beating = self._resuming = self._writer = None
         self.is_trusted = False  # whether it is known that this is the server that was meant
 
     async def connect(self, address, tls=None):
         """Connects to "host:port", "tls:host:port" or "unix:path". Raises Lost."""
+        self.address, self.tls = address, tls
+        reader = await self._connect()
+        self.core.on_outgoing = self._outgoing
+        self._start(reader)
+
+    async def _connect(self):
+        address, tls = self.address, self.tls
         options = {"ssl": tls.context()} if tls is not None else {}
         try:
             if address.startswith("unix:"):
@@ -107,18 +123,86 @@ class Link:
         except asyncio.TimeoutError:
             raise Lost(f"cannot connect to {address}: no answer within {self.seconds_max:g} s") from None
         except Lost:
-            self.close()
+            self._writer.close()
             raise
         except (OSError, ssl.SSLError, ValueError) as error:
             raise Lost(f"cannot connect to {address}: {error}") from None
-        self.core.on_outgoing = self._outgoing
-        self._tasks = [self.loop.create_task(self._read(reader)), self.loop.create_task(self._write())]
+        return reader
+
+    def _start(self, reader):
+        self._reading = self.loop.create_task(self._read(reader))
+        self._writing = self.loop.create_task(self._write(self._writer))
+
+    # ---- resuming
+
+    def _lost(self, error):
+        if self._resuming is None or self._resuming.done():
+            self._lost_at = self.loop.time()
+            self._room.set()
+            self._resuming = self.loop.create_task(self._resume(error))
+
+    async def _resume(self, error):
+        """Connects again until the session goes on, or until the server's time for that is over."""
+        pause, until = FIRST_PAUSE_S, self._lost_at + self.core.welcome.resume_ns_max / 1e9
+        while self.core.error is None:
+            self._stop()
+            if self.loop.time() > until:
+                self.core.end(error)
+                return
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, PAUSE_MAX_S)
+            try:
+                reader = await self._connect()
+            except Lost:
+                continue
+            self.core.connected_again()
+            self._start(reader)
+            try:
+                await drive_async(self._greet_again(), self)
+            except NotResumed as why:
+                self.core.end(Lost(f"{error}; {why}", reason=why.reason))
+            except MusterError as why:
+                self.core.lose(Lost(str(why)))  # has no effect if the session has ended
+            else:
+                self._away_s += self.loop.time() - self._lost_at
+                self._lost_at = None
+                return
+        self._stop()
+
+    async def _greet_again(self):
+        """Says hello on a new connection, and continues the session there."""
+        core = self.core
+        before, epoch, lineage = core.welcome, core.epoch, core.lineage
+        hello = dict(self.hello, resume=before.resume, session=before.session, epoch=epoch, lineage=lineage,
+                     secret=before.secret, last_sequence=core.sequence)
+        try:
+            await self.session._greet(self.token, self.is_trusted, hello)
+            if not core.welcome.resumed:
+                self._writer.write(frame_of(core.control("Goodbye"), 0))  # to the new session
+                raise NotResumed(core.welcome.not_resumed_text, reason=core.welcome.not_resumed)
+            if core.welcome.schema_fingerprint != before.schema_fingerprint:
+                for frame in (await Ask([core.control("GetSchema")], now=True))[0]:
+                    core.types._learn(frame.batch.message(0, {}).bytes)
+        except BaseException:
+            core.welcome, core.epoch, core.lineage = before, epoch, lineage
+            raise
+        core.go_on(epoch, lineage)
+
+    def _away(self):
+        """Returns for how long there has been no connection."""
+        return self._away_s + (0 if self._lost_at is None else self.loop.time() - self._lost_at)
+
+    def _stop(self):
+        """Ends the tasks of the earlier connection."""
+        for task in (self._reading, self._writing):
+            task.cancel()
+        self._writer.close()
 
     def welcomed(self):
         """Begins to send heartbeats, which keep an idle session alive."""
         silence_s = self.core.welcome.silence_ns_max / 1e9
         if silence_s:
-            self._tasks.append(self.loop.create_task(self._beat(max(silence_s / 3, 0.001))))
+            self._beating = self.loop.create_task(self._beat(max(silence_s / 3, 0.001)))
 
     def _outgoing(self):
         # Called by any thread.
@@ -137,34 +221,34 @@ class Link:
 
     async def _read(self, reader):
         try:
-            while self.core.error is None:
+            while self.core.error is None and self.core.line != "down":
                 data = await reader.read(1 << 16)
                 if not data:
-                    self.core.end(Lost("the server closed the connection"))
+                    self.core.lose(Lost("the server closed the connection"))
                 else:
                     self.core.receive(data)
         except (OSError, ssl.SSLError) as error:
-            self.core.end(Lost(f"the connection failed: {error}"))
+            self.core.lose(Lost(f"the connection failed: {error}"))
 
-    async def _write(self):
+    async def _write(self, writer):
         try:
             while True:
                 data = self.core.take_outgoing()
                 if data:
-                    self._writer.write(data)
-                    await self._writer.drain()
+                    writer.write(data)
+                    await writer.drain()
                     continue
                 self._room.set()
                 if self.core.error is not None:
-                    self._writer.close()
+                    writer.close()
                     return
                 self._wake.clear()
                 if not self.core.outgoing_bytes and self.core.error is None:
                     await self._wake.wait()
         except (OSError, ssl.SSLError) as error:
             self._room.set()
-            self.core.end(Lost(f"the connection failed: {error}"))
-            self._writer.close()
+            self.core.lose(Lost(f"the connection failed: {error}"))
+            writer.close()
 
     async def _beat(self, every_s):
         while self.core.error is None:
@@ -176,20 +260,22 @@ class Link:
 
     def close(self):
         """Ends the session. Calls in progress fail with Lost."""
-        self.core.end(Lost("the session was closed"))
-        if self._writer is not None and not self._tasks:
+        self.core.close()
+        if self._writer is not None and self._writing is None:
             self._writer.close()
-        for task in self._tasks[2:]:
-            task.cancel()
+        for task in (self._beating, self._resuming):
+            if task is not None:
+                task.cancel()
 
     async def finish(self):
         """Waits until everything has been sent and the connection is closed."""
         self.close()
-        for task in self._tasks[1:2]:
-            await asyncio.wait([task], timeout=2)
-        for task in self._tasks:
+        tasks = [each for each in (self._reading, self._writing, self._beating, self._resuming) if each is not None]
+        if self._writing is not None:
+            await asyncio.wait([self._writing], timeout=2)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if self._writer is not None:
             self._writer.close()
 
@@ -200,7 +286,7 @@ class Link:
         return await self._wait(wish)
 
     async def _ask(self, wish):
-        if not self._room.is_set():
+        if not self._room.is_set() and not wish.now:
             await self._room.wait()
         self.core.check_epoch(wish.epoch)
         if not wish.answered:
@@ -208,11 +294,10 @@ class Link:
                 self.core.post(batch)
             return None
         answers = [self.loop.create_future() for _ in wish.batches]
-        requests = [self.core.ask(batch, _teller(answer)) for batch, answer in zip(wish.batches, answers)]
+        ask = self.core.ask_now if wish.now else self.core.ask
+        requests = [ask(batch, _teller(answer)) for batch, answer in zip(wish.batches, answers)]
         try:
-            done = await asyncio.wait_for(asyncio.gather(*answers), self.seconds_max)
-        except asyncio.TimeoutError:
-            raise late(self.seconds_max) from None
+            done = await self._answered(answers)
         finally:
             for request, answer in zip(requests, answers):
                 if not answer.done() or answer.cancelled():
@@ -221,6 +306,16 @@ class Link:
             if isinstance(each, Exception):
                 raise each
         return done
+
+    async def _answered(self, answers):
+        """Waits for answers. The time without a connection does not count."""
+        away, end = self._away(), self.loop.time() + self.seconds_max
+        while not all(each.done() for each in answers):
+            left = end + self._away() - away - self.loop.time()
+            if left <= 0:
+                raise late(self.seconds_max)
+            await asyncio.wait(answers, timeout=left)
+        return [each.result() for each in answers]
 
     async def _wait(self, wish):
         woken = asyncio.Event()

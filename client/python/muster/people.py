@@ -42,10 +42,11 @@ class People:
 
     def __init__(self, session):
         self._session, self._core = session, session.core
-        self._stream, self.here = None, {}
+        self._stream, self.here, self._resumed = None, {}, 0
 
     async def _open(self):
         self._stream = self._core.follow("Presence", every=True)
+        self._resumed = self._core.resumed
         for person in await self._session.presence(_follow=1):
             self.here[person.session] = person
 
@@ -53,6 +54,10 @@ class People:
         """Waits for the next change, for `timeout` seconds at most. Returns None if there was
         none."""
         while True:
+            if self._resumed != self._core.resumed:
+                changed = await self._look_again()
+                if changed:
+                    return changed
             frame = self._stream.take()
             if frame is not None:
                 break
@@ -65,6 +70,16 @@ class People:
             else:
                 self.here[person.session] = person
         return changed
+
+    async def _look_again(self):
+        """Returns what has changed, after the session was resumed."""
+        self._resumed = self._core.resumed
+        before, self.here = self.here, {}
+        for person in await self._session.presence(_follow=1):
+            self.here[person.session] = person
+        changed = [each for each in self.here.values() if before.get(each.session) != each]
+        return changed + [each._replace(gone=True, selection=[], dragged=[], locks=[], camera=None)
+                          for number, each in before.items() if number not in self.here]
 
     async def close(self):
         """Ends the iteration."""

@@ -121,6 +121,11 @@ class Session:
         return {1: "view", 2: "edit", 3: "control", 4: "admin"}.get(int(self.core.welcome.role), "none")
 
     @property
+    def resumed(self):
+        """Counts how often the session was resumed on another connection."""
+        return self.core.resumed
+
+    @property
     def ended(self):
         """The error that ended the session, or None while it is open."""
         return self.core.error
@@ -128,22 +133,26 @@ class Session:
     async def _hello(self, token, is_trusted, **fields):
         """Begins the session. Sends the token itself only to a server that is known to be the right
         one."""
-        fields = dict(protocol=PROTOCOL_NEWEST, protocol_oldest=PROTOCOL_OLDEST, **fields)
-        if is_trusted:
-            await Ask([self.core.control("Hello", token=token, **fields)])
-        else:
-            await self._prove(token, fields)
+        await self._greet(token, is_trusted, fields)
         for frame in (await Ask([self.core.control("GetSchema")]))[0]:
             self.core.types._learn(frame.batch.message(0, {}).bytes)
 
+    async def _greet(self, token, is_trusted, fields):
+        """Says hello on a new connection, and receives the Welcome."""
+        fields = dict(fields, protocol=PROTOCOL_NEWEST, protocol_oldest=PROTOCOL_OLDEST, resumable=self.core.resumes)
+        if is_trusted:
+            await Ask([self.core.control("Hello", token=token, **fields)], now=True)
+        else:
+            await self._prove(token, fields)
+
     async def _prove(self, token, fields):
         own = proof.draw_nonce()
-        [frames] = await Ask([self.core.control("Hello", token_id=proof.id_of(token), nonce=own, **fields)])
+        [frames] = await Ask([self.core.control("Hello", token_id=proof.id_of(token), nonce=own, **fields)], now=True)
         challenge = frames[0].batch.message(0, {})
         if frames[0].batch.type.name != SESSION + "Challenge" \
                 or not proof.is_equal(challenge.proof, proof.server_proof(token, own, challenge.nonce)):
             raise Lost("this program is not the server that was meant: it does not know the token")
-        await Ask([self.core.control("Proof", proof=proof.client_proof(token, own, challenge.nonce))])
+        await Ask([self.core.control("Proof", proof=proof.client_proof(token, own, challenge.nonce))], now=True)
 
     # ---- questions
 
@@ -250,8 +259,9 @@ class Session:
         fields = {}
         for name, entities in (("selection", selection), ("dragged", dragged), ("locks", locks)):
             fields[name] = [await self._edits()._entity(each) for each in entities]
-        numbers = [] if camera is None else [*camera[0], *camera[1]]
-        answer = await self.ask("SetPresence", camera=numbers, **fields)
+        fields["camera"] = [] if camera is None else [*camera[0], *camera[1]]
+        answer = await self.ask("SetPresence", **fields)
+        self.core.presence = fields
         return dict(zip(answer.refused, answer.holders))
 
     async def people(self):
@@ -396,6 +406,7 @@ class Session:
         told = self.core.told
         new = sorted(each for each in texts if each not in told)
         type_ = self.core.types.find("muster.InternText")
+        self.core.registered.update(new)
         first, size, group = [], 0, []
         at_once = min(TEXTS_BYTES_AT_ONCE, self.core.welcome.frame_bytes_max // 2)
         for text in new:

@@ -91,7 +91,7 @@ class _Watched:
         self._stream = None
 
     async def _follow(self, **fields):
-        self._stream = self._core.stream(self._core.control("Follow", **fields))
+        self._stream = self._core.stream(self._core.control("Follow", **fields), fields)
 
     async def _frame(self, seconds=None):
         """Returns the next frame, or None if none arrives in time."""
@@ -127,6 +127,7 @@ class Watch(_Watched):
         self._begin()
         self._log = None
         self._floor = 0
+        self._anew = None  # what was told since a resumed session began to tell everything anew
 
     async def _open(self, entities, below, having, without, components, rate_max):
         await self._follow(world=not entities, entities=entities, subtree=below, structure=True, values=True,
@@ -170,10 +171,15 @@ class Watch(_Watched):
     async def catch_up(self, timeout=10):
         """Brings the copy up to date with everything that this session has done, and returns the
         Changes."""
-        request = self._core.stream(self._core.control("FollowMore", watch=self._stream.request))
         until, is_reached = time.monotonic() + timeout, False
+        request, begun = None, 0
         try:
             while True:
+                if request is None or begun != self._core.resumed:  # the change is asked for again
+                    if request is not None:
+                        self._core.drop_stream(request)
+                    begun, is_reached = self._core.resumed, False
+                    request = self._core.stream(self._core.control("FollowMore", watch=self._stream.request))
                 frame = self._stream.take()
                 if frame is None:
                     if request.error is not None:
@@ -191,7 +197,8 @@ class Watch(_Watched):
                 if is_reached and is_whole:
                     return self._take()
         finally:
-            self._core.drop_stream(request)
+            if request is not None:
+                self._core.drop_stream(request)
 
     def changes_since(self, sequence):
         """Returns what has changed in the copy after a sequence. Call catch_up() before, to include
@@ -238,7 +245,10 @@ class Watch(_Watched):
         batch, words = frame.batch, self._core.words
         name = batch.type.name
         self._at = frame.sequence
-        if name == SESSION + "Values":
+        if name == SESSION + "Resuming":
+            # What the earlier connection told in part is told again.
+            self._anew = {} if batch.message(0, words).anew else None
+        elif name == SESSION + "Values":
             for i in range(batch.count):
                 self._put_values(batch.message(i, words))
         elif name == "muster.Set":
@@ -256,9 +266,24 @@ class Watch(_Watched):
                 self._take_out(batch.target(i), name != "muster.Destroy")
         if frame.more or frame.is_event:
             return False
+        if self._anew is not None:
+            self._end_anew(frame.sequence)
         if frame.sequence:
             self.sequence, self.clock_ns = frame.sequence, frame.clock_ns
         return True
+
+    def _end_anew(self, sequence):
+        """Takes out what was not told anew."""
+        anew, self._anew = self._anew, None
+        for entity in [each for each in self.entities if each not in anew]:
+            self._take_out(entity, False)
+        for entity, types in anew.items():
+            node = self.entities.get(entity)
+            for type_ in [each for each in node._values if each not in types] if node is not None else ():
+                self._take_off(entity, type_)
+        if self._log is not None:  # sequences of another start of the server cannot be compared
+            self._log.clear()
+            self._floor = max(sequence, self._floor)
 
     def _mark(self, entity, *marks):
         if self._log is None:
@@ -273,6 +298,8 @@ class Watch(_Watched):
             self._floor = max(self._log.popitem(last=False)[1].values())
 
     def _have(self, entity):
+        if self._anew is not None:
+            self._anew.setdefault(entity, set())
         node = self.entities.get(entity)
         if node is None:
             node = self.entities[entity] = self._created[entity] = Node(entity, self)
@@ -310,6 +337,8 @@ class Watch(_Watched):
     def _put(self, node, type_, data):
         if type_.name in _KEPT_ELSEWHERE:
             return
+        if self._anew is not None:
+            self._anew[node.entity].add(type_)
         if node._values.get(type_) == data:
             return
         node._values[type_] = data

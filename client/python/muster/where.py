@@ -4,10 +4,11 @@ import json
 import os
 import pathlib
 import re
+import urllib.parse
 
 from .errors import Lost, Mistaken
 
-_ADDRESS = re.compile(r"(\[[^\]/]+\]|[^/\\:]+):[0-9]{1,5}")
+_ADDRESS = re.compile(r"(\[[^\]/]+\]|[^/\\:]+):[0-9]{1,5}(/[^/]+)?")
 _ENDING, _BESIDE = ".muster", "-server.json"
 
 
@@ -16,9 +17,21 @@ class Where:
     encrypted."""
 
     def __init__(self, address, token, cafile=None, fingerprint=None, page=""):
-        self.address, self.token, self.cafile, self.fingerprint = address, token, cafile, fingerprint
+        #: `world` is the name of the world on a muster-host, from "host:port/name".
+        self.address, self.world = split_world(address)
+        self.token, self.cafile, self.fingerprint = token, cafile, fingerprint
         #: The address at which a browser finds the editor's page, or an empty text.
-        self.page = page or ("" if address.startswith(("unix:", "tls:")) or fingerprint else address)
+        self.page = page
+        if not page and not self.address.startswith(("unix:", "tls:")) and not fingerprint:
+            self.page = self.address + (f"/w/{urllib.parse.quote(self.world, safe='')}" if self.world else "")
+
+
+def split_world(address):
+    """Splits "host:7717/town" into the address and the world. A Unix socket has no world."""
+    if address.startswith("unix:"):
+        return address, ""
+    before, _, world = address.partition("/")
+    return before, world
 
 
 def is_address(text):

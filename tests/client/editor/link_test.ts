@@ -11,7 +11,8 @@ const health = 'golden.Health';
 
 test('a server that is killed: edits are blocked and it says so; one that comes back is live again, with the saved world', async (t) => {
   // What was not saved goes with it.
-  const world = await World.serve(t, [...schema, '--durability', 'checkpoint', '--autosave', '0']);
+  const never_resumes = ['--limit', 'resume_ns_max=1000000'];
+  const world = await World.serve(t, [...schema, ...never_resumes, '--durability', 'checkpoint', '--autosave', '0']);
   const other = await world.connect();
   const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
   const editor = await Editor.open(t, world);
@@ -36,7 +37,7 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
   assert.equal(await box.getAttribute('readonly'), '');
   await editor.picture('offline');
 
-  await world.start();
+  await world.start(...never_resumes);
   await page
     .getByText('Retry now')
     .click({ timeout: 1000 })
@@ -50,6 +51,50 @@ test('a server that is killed: edits are blocked and it says so; one that comes 
     async () => (await component(again, await again.entity('orc'), health)).value === 71,
   );
   await until('the band is gone', async () => (await page.locator('.band').count()) === 0);
+});
+
+test('a page whose server is killed and started again goes on where it was: its edits are applied once, and its form stays', async (t) => {
+  const long = ['--limit', 'resume_ns_max=600000000000']; // on a slow machine, too
+  const world = await World.serve(t, [...schema, ...long]);
+  const other = await world.connect();
+  const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
+  await other.wait_durable(await other.create(nil, 'elf').then((elf) => other.rename(elf, 'other elf')));
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.select('orc');
+  const box = editor.box(health, 'value');
+  await world.kill();
+  await page.getByText('The line to the server is cut.').waitFor();
+  await page.locator('.status-link', { hasText: 'Line is cut' }).waitFor();
+  await editor.type(health, 'value', '71');
+  await page.getByText('not acknowledged yet').waitFor();
+  assert.equal(await box.inputValue(), '71');
+  const name = page.getByRole('textbox', { name: 'Name', exact: true });
+  await name.click();
+  await name.fill('half a na');
+  await editor.picture('cut');
+
+  await world.start(...long);
+  await editor.live();
+  assert.equal(await name.inputValue(), 'half a na');
+  await name.press('End');
+  await name.pressSequentially('me');
+  await name.press('Enter');
+  const again = await world.connect();
+  await until('both edits are there', async () => {
+    const { about, components } = await again.show(orc);
+    return about.name === 'half a name' && components[health]?.value === 71;
+  });
+  await until('nothing is open', async () => (await page.locator('.band, .notice').count()) === 0);
+  assert.equal(await editor.row('half a name').getAttribute('aria-selected'), 'true');
+  await page.keyboard.press('Escape');
+  await page.locator('.tree-list').focus();
+  await page.keyboard.press('ControlOrMeta+z');
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('each was one step', async () => {
+    const { about, components } = await again.show(orc);
+    return about.name === 'orc' && components[health]?.value === 50;
+  });
 });
 
 test('a world whose file was moved away: the page says that edits are refused, why, and where the world was saved', async (t) => {

@@ -43,8 +43,8 @@ def spoiled(data, pick):
 class Recorded(Core):
     """A core that keeps what it receives."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.taken = []
 
     def receive(self, data):

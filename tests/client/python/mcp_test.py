@@ -6,7 +6,10 @@ import subprocess
 import sys
 import unittest
 
+from muster.ids import Entity
 from muster.mcp.answers import CHARACTERS_MAX, page, short_number
+from muster.mcp.screenshot import page_url
+from muster.where import Where
 from support import Programs, WorldTest
 
 RECORDED = pathlib.Path(__file__).with_name("agent_session.txt")
@@ -175,6 +178,7 @@ class Agents(AgentTest):
                 ("clock", {"speed": 2}, "speed for set resume"),
                 ("undo", {"dry_run": 1}, "dry_run: true or false is expected, not 1"),
                 ("screenshot", {}, "no screenshot: the server at .* does not serve the editor's page"),
+                ("screenshot", {"frame": "nothing"}, "no entity is named 'nothing'"),
                 ("templates", {"name": "nothing"}, "nothing"), ("redo", {}, "redo"), ("explode", {}, "no tool 'explode'")]:
             with self.subTest(tool=tool, arguments=arguments):
                 self.assertRegex(str(self.call(agent, tool, **arguments)), said)
@@ -246,6 +250,11 @@ class Answers(unittest.TestCase):
                                       (1e300, False, 1e300)]:
             found = short_number(value, is_float)
             self.assertEqual((repr(found)), repr(said))
+
+    def test_a_picture_of_an_entity_is_one_of_the_page_at_the_entity_s_address(self):
+        where = Where("h:7717/a town", "a+b&c")
+        self.assertEqual(page_url(where), "http://h:7717/w/a%20town/#token=a%2Bb%26c")
+        self.assertEqual(page_url(where, Entity(12, 3)), "http://h:7717/w/a%20town/#token=a%2Bb%26c&entity=12:3")
 
     def test_rows_are_cut_at_the_limit_and_the_cursor_goes_on_there(self):
         rows = [{"n": i, "text": "ü\"" * 20} for i in range(1000)]

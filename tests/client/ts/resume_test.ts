@@ -134,6 +134,23 @@ test('a session goes on with a server that was killed and started again, and its
   await until('the replica has all', () => replica.size === 4);
 });
 
+test('a request that was made without a stream is sent on the next one, even if it could not be sent twice', async (t) => {
+  const world = new World();
+  t.after(() => world.end());
+  const options = ['--token-file', join(world.folder, 'token')];
+  await world.start(...options);
+  const client = await world.connect('unix', { resumes: true });
+  const entity = await client.create(nil, 'first');
+  await client.wait_durable(await client.rename(entity, 'second'));
+  const interrupted = new Promise<void>((resolve) => client.on_interrupted(() => resolve()));
+  await world.kill();
+  await interrupted;
+  const undone = client.ask(session.Undo, { act: session.UndoAct.undo });
+  await world.start(...options);
+  assert.equal((await undone).done, 1);
+  assert.equal((await client.show(entity)).about.name, 'first');
+});
+
 test('a session that cannot be resumed ends with the reason', async (t) => {
   const world = await World.serve(t, 'everything.bfbs', '--limit', 'resume_ns_max=200000000');
   const client = await world.connect('unix', { resumes: true });

@@ -3,7 +3,8 @@
 import { Box3, Matrix4, Vector3 } from 'three';
 import type { TransformValue } from '../view/contents.js';
 import { is_flat_space } from '../view/kept_place.js';
-import { view_of, view_text } from '../view/camera_rig.js';
+import { view_between, view_of, view_text } from '../view/camera_rig.js';
+import type { View } from '../view/camera_rig.js';
 import { pick } from '../view/pick.js';
 import type { Dragged } from '../view/gizmo_drag.js';
 import { meet_plane } from '../view/sight.js';
@@ -100,7 +101,16 @@ export class Arranger implements Placer {
   }
   go(text: string): void {
     const view = view_of(text);
-    if (!view) return;
+    if (view) this.move_to(view);
+  }
+  look_from(position: Vec3, target: Vec3): void {
+    this.move_to(view_between(position, target));
+  }
+  frame(entities: readonly Entity[]): void {
+    this.stage.frame(entities);
+    this.stage.was_placed();
+  }
+  private move_to(view: View): void {
     this.stage.rig.go(view, calm() ? 0 : 250, performance.now());
     this.stage.was_placed();
   }

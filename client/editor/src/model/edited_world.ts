@@ -24,6 +24,11 @@ export interface EditedWorld {
    * useless.
    */
   is_driven(component: string): boolean;
+  /**
+   * Returns a sentence about another user who has locked one of the entities or, if `with_below`,
+   * an entity below one of them; undefined if they are free.
+   */
+  held(entities: readonly Entity[], with_below: boolean): string | undefined;
   /** Returns the reason for a refusal, shortened if the page shows the full reason elsewhere. */
   brief(sentence: string): string;
   /** Called when the world has refused something that this page sent. */

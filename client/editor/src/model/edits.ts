@@ -6,6 +6,7 @@ import type { Client, Entity, StructValue, TypeDescriptor } from 'muster-client'
 
 import type { Copies } from './copies.js';
 import { Drag } from './drag.js';
+import { changed_by, Dragged, moved_by } from './dragged.js';
 import type { EditedWorld } from './edited_world.js';
 import type { Log } from './log.js';
 import { FreeNames } from './names.js';
@@ -13,6 +14,7 @@ import type { Notices } from './notices.js';
 import { placeholder, prepared, written_by } from './operations.js';
 import type { FieldChange, Issued, Made, Operation } from './operations.js';
 import { OwnWrites } from './own_writes.js';
+import { as_sentence } from './sentences.js';
 import { at_path, default_value, last_name, same_value, with_texts, words } from './values.js';
 
 /** An edit that was sent but not answered yet. */
@@ -55,6 +57,8 @@ export interface TakeOptions {
   /** From next_gesture. */
   gesture?: bigint;
   tries?: number;
+  /** Also changes what somebody else is dragging. */
+  is_anyway?: boolean;
 }
 
 export class Edits {
@@ -74,6 +78,7 @@ export class Edits {
   private readonly begun = new Set<Promise<unknown>>(); // not answered yet
   private readonly is_begun = signal(false);
   private readonly drags = new Set<Drag>(); // not finished yet
+  private readonly held_by_drags = new Dragged();
   private readonly newest = signal(0n);
   /** Called with the operations of each acknowledged edit. */
   applied: (operations: readonly Operation[]) => void = () => {};
@@ -98,6 +103,16 @@ export class Edits {
   /** True while an edit, an undo or a redo has not been answered. */
   is_busy(): boolean {
     return this.is_begun.value || this.turns.value > 0 || this.waiting.value.length > 0;
+  }
+  /** The entities that unfinished drags change. */
+  get dragged(): ReadonlySignal<readonly Entity[]> {
+    return this.held_by_drags.entities;
+  }
+  /** Cancels the drags of an entity, and says why. */
+  let_go_of(entity: Entity, why: string): void {
+    const drags = this.held_by_drags.drags_of(entity);
+    for (const drag of drags) drag.cancel();
+    if (drags.length > 0) this.notices.say('problem', as_sentence(why));
   }
   /** The sequence of the newest acknowledged edit of this session; 0 if there is none. */
   get acknowledged(): ReadonlySignal<bigint> {
@@ -125,6 +140,13 @@ export class Edits {
    */
   lost(): void {
     this.writes.forget();
+    this.structure = 0n;
+    this.untold = { structure: 0n, components: 0n };
+    this.newest.value = 0n;
+  }
+  /** Called when the session goes on with a server that was started again. */
+  restarted(): void {
+    this.writes.restarted();
     this.structure = 0n;
     this.untold = { structure: 0n, components: 0n };
     this.newest.value = 0n;
@@ -174,7 +196,14 @@ export class Edits {
     value: unknown | ((entity: Entity) => unknown),
     was?: unknown,
   ): Promise<boolean> {
-    return this.begin(this.change_field(entities, component, path, value, was));
+    const change = (): Promise<boolean> => this.begin(this.change_field(entities, component, path, value, was));
+    return this.is_held(this.world.held(entities, false), change) ? Promise.resolve(false) : change();
+  }
+  /** Says who holds what an edit would change, and offers to make the edit. */
+  private is_held(why: string | undefined, edit: () => Promise<unknown>): boolean {
+    if (why === undefined) return false;
+    this.notices.say('problem', `${as_sentence(why)} Nothing was changed.`, [{ title: 'Change it anyway', run: () => void edit() }]);
+    return true;
   }
   private async change_field(
     entities: readonly Entity[],
@@ -370,6 +399,12 @@ export class Edits {
       send: async (changes) => void (await this.run(label, [{ kind: 'fields', changes }], going, { gesture, epoch })),
       ready: () => this.ready() !== null,
       before: (entity, component, path) => {
+        const held = this.world.held([entity], false);
+        if (held) {
+          this.notices.say('problem', as_sentence(held));
+          return undefined;
+        }
+        this.held_by_drags.add(drag, entity);
         const whole = this.component(entity, component);
         return whole && at_path(whole, path);
       },
@@ -387,7 +422,10 @@ export class Edits {
       },
     });
     this.drags.add(drag);
-    void drag.finished.then(() => this.drags.delete(drag));
+    void drag.finished.then(() => {
+      this.drags.delete(drag);
+      this.held_by_drags.end(drag);
+    });
     return drag;
   }
 
@@ -459,11 +497,15 @@ export class Edits {
     for (let tries = of.tries ?? 1; ; --tries) {
       const step = typeof made === 'function' ? await made(this.structure) : made;
       if (!step) return new Map();
+      const { operations } = step;
+      const held = this.world.held(changed_by(operations), false) ?? this.world.held(moved_by(operations), true);
+      const anyway = (): Promise<unknown> => this.begin(this.take_step(step, { ...of, is_anyway: true }));
+      if (!of.is_anyway && this.is_held(held, anyway)) return null;
       try {
-        return await this.run(step.label, step.operations, going, { epoch, gesture: of.gesture });
+        return await this.run(step.label, operations, going, { epoch, gesture: of.gesture });
       } catch (error) {
         if (tries > 1 && (error as ClientError).fault?.reason === 'value_mismatch') continue;
-        this.complain(step.label, error, step.operations);
+        this.complain(step.label, error, operations);
         return null;
       }
     }
@@ -509,8 +551,15 @@ export class Edits {
     try {
       if (!client) throw new ClientError('lost', this.world.why_not());
       if (after) await after;
-      const { parts, issued } = await prepared(client, operations);
-      const { sequence } = await client.push_step(parts, { label, gesture, epoch });
+      const push = async (): Promise<{ issued: Issued; sequence: bigint }> => {
+        const { parts, issued } = await prepared(client, operations);
+        return { issued, sequence: (await client.push_step(parts, { label, gesture, epoch })).sequence };
+      };
+      const { issued, sequence } = await push().catch((error: unknown) => {
+        // The ids are of a server that was started again before it had the edit.
+        if (error instanceof ClientError && error.fault?.reason === 'id_not_granted') return push();
+        throw error;
+      });
       this.writes.acknowledged(write, sequence);
       this.applied(operations);
       if (sequence > this.newest.peek()) this.newest.value = sequence;

@@ -10,6 +10,8 @@ export type Link =
   | { kind: 'live' }
   /** Connected, but the server has not answered since `since` (performance.now()). */
   | { kind: 'behind'; since: number }
+  /** The line was lost, and the session waits for another one. Edits are kept and sent then. */
+  | { kind: 'away'; why: string; since: Date }
   /** Not connected. `next` is the time of the next attempt, by performance.now(). */
   | { kind: 'offline'; why: string; next: number; since: Date }
   | { kind: 'reconnecting'; why: string; since: Date }
@@ -47,6 +49,7 @@ export class LinkKeeper {
   /** The position of the last session. */
   private so_far: SoFar | undefined;
   private attempt = 0;
+  private interruptions = 0;
   private lost_at = new Date();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private ticks: { at: number; clock_ns: bigint }[] = [];
@@ -67,6 +70,8 @@ export class LinkKeeper {
 
   start(): void {
     void this.connect();
+    // The session would otherwise wait for the page.
+    addEventListener('pagehide', () => this.session.peek()?.close());
     const wake = (): void => {
       if (this.state.peek().kind === 'offline' && document.visibilityState === 'visible') this.try_now();
     };
@@ -101,7 +106,8 @@ export class LinkKeeper {
     try {
       const stream = await this.options.open_stream();
       const { token, name } = this.options;
-      client = await Client.open(stream, { token, name, kind: 'editor', before: this.so_far });
+      const reopen = (): Promise<ByteStream> => this.options.open_stream();
+      client = await Client.open(stream, { token, name, kind: 'editor', before: this.so_far, reopen });
     } catch (error) {
       return this.fail(error as ClientError);
     }
@@ -117,6 +123,11 @@ export class LinkKeeper {
     this.ticks = [];
     this.session.value = client;
     this.state.value = { kind: 'live' };
+    client.on_interrupted(({ message }) => {
+      ++this.interruptions;
+      this.state.value = { kind: 'away', why: message, since: new Date() };
+    });
+    client.on_resumed(() => (this.state.value = { kind: 'live' }));
     const asking = this.ask(client);
     void client.closed.then((error) => {
       clearInterval(asking);
@@ -145,19 +156,26 @@ export class LinkKeeper {
    */
   private ask(client: Client): ReturnType<typeof setInterval> {
     let asked_at = 0;
+    let latency_ms = 0;
+    let { interruptions } = this;
     const once = async (): Promise<void> => {
+      const is_resumed = interruptions !== this.interruptions;
+      interruptions = this.interruptions;
       if (asked_at !== 0) {
+        if (is_resumed) asked_at = performance.now(); // it was asked again
         if (performance.now() - asked_at > behind_after_ms && this.state.peek().kind === 'live')
           this.state.value = { kind: 'behind', since: asked_at };
         return;
       }
       asked_at = performance.now();
+      const asked_in = this.interruptions;
       try {
         const info = await client.ask(session.GetInfo);
         const now = performance.now();
+        if (asked_in === this.interruptions) latency_ms = now - asked_at;
         this.newest.value = {
           ...info,
-          latency_ms: now - asked_at,
+          latency_ms,
           ticks_per_second: this.rate(now, info),
           at: now,
         };

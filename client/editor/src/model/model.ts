@@ -32,6 +32,7 @@ import { shown_name } from './names.js';
 import { Notices } from './notices.js';
 import { root_order, root_place } from './root_order.js';
 import { untold_ms } from './own_writes.js';
+import { People } from '../people/people.js';
 import { Run } from './run.js';
 import { as_sentence } from './sentences.js';
 import { Seen } from './seen.js';
@@ -51,6 +52,7 @@ const drawn_components = ['Transform', 'Shape', 'Color', 'MeshReference', 'Light
 );
 /** Those that nearly every entity has. */
 const packed_components = new Set(['scene.Transform', 'scene.Shape', 'scene.Color']);
+const editable_links: ReadonlySet<Link['kind']> = new Set(['live', 'behind', 'away'] as const);
 const world_rate = 20;
 const inspected_rate = 20;
 /** Limit on the selected entities that the inspector shows. */
@@ -76,6 +78,8 @@ export class Model {
   readonly run: Run;
   readonly kept: KeptEdits;
   readonly templates: TemplateLinks;
+  /** Who else is in the world. */
+  readonly people: People;
   /** Entities that this page hides or locks. */
   readonly seen = new Seen((entity) => this.world.get(entity)?.parent ?? nil);
   /** Finds places in the picture; null without a viewport. */
@@ -103,9 +107,8 @@ export class Model {
 
   readonly link: ReadonlySignal<Link>;
   readonly client: ReadonlySignal<Client | null>;
-  readonly may_edit = computed(
-    () => this.role.value >= 2 && (this.link.value.kind === 'live' || this.link.value.kind === 'behind'),
-  );
+  /** Also true while the line is away: edits are then kept and sent when it is back. */
+  readonly may_edit = computed(() => this.role.value >= 2 && editable_links.has(this.link.value.kind));
   readonly may_control = computed(() => this.role.value >= 3 && this.client.value !== null);
   /** 0 if unknown. */
   readonly role = computed(() => this.client.value?.welcome.role ?? 0);
@@ -120,7 +123,7 @@ export class Model {
     this.keeper = new LinkKeeper({
       open_stream: open_stream_here,
       token: token_here(),
-      name: 'the page',
+      name: 'owner', // users with a token of their own have their names
       opened: (client) => this.opened(client),
       lost: (error) => this.lost(error),
     });
@@ -139,6 +142,7 @@ export class Model {
       brief: (sentence) => this.brief(sentence),
       was_refused: (error) => this.messages.was_refused(error),
       is_driven: (component) => !this.clock.paused.peek() && this.is_driven(component),
+      held: (entities, with_below) => this.people.held(entities, with_below),
     };
     this.edits = new Edits(world, this.log, this.notices);
     this.steps = new Steps(this.edits, world, this.log, this.notices);
@@ -146,6 +150,18 @@ export class Model {
       this.clock.epoch_began(began);
       this.keeper.epoch_began(began);
       this.level_back = began.playing ? null : began.sequence;
+    });
+    this.run.restarted = (client) => {
+      this.edits.restarted();
+      this.log.note('The server was started again. Edits that were not on its disk are gone.');
+      this.handlers.read(client).catch(() => {}); // a lost line is told elsewhere
+    };
+    this.people = new People({
+      selection: () => this.selection.entities.value,
+      dragged: () => this.edits.dragged.value,
+      parent: (entity) => this.world.get(entity)?.parent ?? nil,
+      label: (entity) => this.label(entity),
+      not_granted: (entity, holder) => this.edits.let_go_of(entity, holder),
     });
     this.kept = new KeptEdits(this.edits, this.run, this.log, this.notices);
     this.templates = new TemplateLinks(this);
@@ -221,7 +237,7 @@ export class Model {
   }
   why_not_edit(): string {
     const link = this.link.peek();
-    if (link.kind === 'live' || link.kind === 'behind')
+    if (editable_links.has(link.kind))
       return `this session may only ${rights[this.role.peek()]}, not edit`;
     if (link.kind === 'refused') return link.why;
     return 'not connected: editing is disabled until the server is back';
@@ -270,6 +286,7 @@ export class Model {
     this.newest_client = client;
     if (client.welcome.ended !== '') this.log.problem('The server ended the previous session: ' + client.welcome.ended);
     this.run.follow(client);
+    this.people.follow(client).catch(() => {}); // a lost line is told elsewhere
     this.kept.follow(client);
     this.tell_types(client);
     client.on_types(() => {
@@ -314,6 +331,7 @@ export class Model {
   }
   private lost(error: ClientError): void {
     this.clock.lost();
+    this.people.lost();
     this.edits.lost();
     this.steps.lost();
     this.run.lost();

@@ -66,10 +66,15 @@ export class OwnWrites {
     for (const [write, { acknowledged }] of this.writes)
       if (acknowledged !== null && acknowledged <= sequence) this.drop(write);
   }
-  /** Call after a restart of the server, because sequences then start again. */
+  /** Call when sequences cannot be compared with earlier ones any more. */
   forget(): void {
-    this.last_told = 0n;
+    this.restarted();
     for (const write of this.writes.keys()) this.drop(write);
+  }
+  /** Like forget, but unanswered edits will be sent again, and are shown further. */
+  restarted(): void {
+    this.last_told = 0n;
+    for (const [write, { acknowledged }] of this.writes) if (acknowledged !== null) this.drop(write);
   }
   /** Returns the world's value with this page's later writes applied. */
   over(entity: Entity, component: string, told: StructValue): StructValue;

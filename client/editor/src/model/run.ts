@@ -20,8 +20,12 @@ export class Run {
   private readonly wanted = signal<boolean | null>(null);
   private client: Client | null = null;
   private is_known = false;
+  /** The epoch of the session when it was last told of; see Client.is_same_run. */
+  private session_epoch = 0n;
   /** Called when this page has ended a run. */
   ended: () => void = () => {};
+  /** Called when the session goes on with a server that was started again. */
+  restarted: (client: Client) => void = () => {};
 
   /** `changed` is called when a run has begun or ended, before its effects on the world arrive. */
   constructor(
@@ -48,7 +52,11 @@ export class Run {
   follow(client: Client): void {
     this.client = client;
     client.on_epoch((began) => {
-      if (client === this.client) this.take(began);
+      if (client !== this.client) return;
+      const is_restart = client.is_same_run(this.session_epoch);
+      this.session_epoch = began.epoch;
+      if (is_restart) this.restarted(client);
+      else this.take(began);
     });
     if (this.is_known && client.playing !== this.on.peek()) {
       // They were meant for another world than this one.
@@ -59,6 +67,7 @@ export class Run {
       this.say(`While the page was not connected, ${client.playing ? 'a run began' : 'the run ended'}.${more}`);
     }
     this.is_known = true;
+    this.session_epoch = client.epoch;
     this.set(client.playing, client.epoch);
   }
   lost(): void {

@@ -73,6 +73,17 @@ export function LinkBand(): JSX.Element | null {
       </div>
     );
   if (link.kind === 'connecting') return null;
+  if (link.kind === 'away')
+    return (
+      <div class="band is-note" role="status">
+        <Icon name="unplug" />
+        <p class="band-text">
+          <b title={as_sentence(link.why)}>The line to the server is cut.</b> You see the world as it was at{' '}
+          {link.since.toLocaleTimeString('en-GB')}. You can go on: your edits are kept, and sent as soon as the line is back.
+        </p>
+        {list}
+      </div>
+    );
   return (
     <div class={`band ${link.kind === 'refused' ? 'is-error' : ''}`} role="alert">
       <Icon name="unplug" />

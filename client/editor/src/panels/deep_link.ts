@@ -1,5 +1,6 @@
 // Addresses of an entity and a view: `#entity=/red/tower-0&view=...`, also beside a token.
-import { effect } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
+import type { Entity } from 'muster-client';
 
 import type { Model } from '../model/model.js';
 
@@ -13,8 +14,12 @@ export function link_here(model: Model): string {
   return `${location.origin}${location.pathname}#${parts.join('&')}`;
 }
 
-/** Shows what the page's address names as soon as it is there, and when the address changes. */
+/**
+ * Shows what the page's address names as soon as it is there, and when the address changes. An
+ * entity without a view is framed.
+ */
 export function follow_address(model: Model): void {
+  const framed = signal<Entity | null>(null);
   const show = async (): Promise<void> => {
     const named = new URLSearchParams(location.hash.slice(1));
     const path = named.get('entity');
@@ -24,6 +29,7 @@ export function follow_address(model: Model): void {
       const entity = await client.entity(path);
       model.selection.set([entity]);
       model.reveal(entity);
+      if (!named.has('view')) framed.value = entity;
     } catch (error) {
       model.notices.say('problem', `The address names an entity that is not here. ${(error as Error).message}`);
     }
@@ -40,6 +46,11 @@ export function follow_address(model: Model): void {
   });
   effect(() => {
     if (model.placer.value) look();
+  });
+  effect(() => {
+    if (!model.placer.value || !framed.value) return;
+    model.placer.value.frame([framed.value]);
+    framed.value = null;
   });
   addEventListener('hashchange', () => {
     void show();

@@ -28,6 +28,7 @@ import { template_items } from '../templates/template_actions.js';
 import { TemplateLine } from '../templates/template_line.js';
 import { HeldValues } from './held_values.js';
 import { pull_labels, release_labels } from './label_width.js';
+import { HeldByOthers } from '../people/people_list.js';
 
 /** Number of fields above which the inspector offers a search. */
 const many_fields = 24;
@@ -111,6 +112,7 @@ function Selected({ entities }: { entities: readonly Entity[] }): JSX.Element {
   return (
     <>
       <Head entities={entities} />
+      <HeldByOthers entities={entities} />
       {records.length === 0 && is_late && (
         <div class="skeleton" aria-label="Loading">
           {[60, 80, 72, 50, 66].map((width, i) => (

@@ -7,6 +7,7 @@ const kinds: Record<string, [string, string]> = {
   connecting: ['is-waiting', 'Connecting'],
   live: ['is-live', 'Live'],
   behind: ['is-waiting', 'Behind'],
+  away: ['is-waiting', 'Line is cut'],
   offline: ['is-off', 'Offline'],
   reconnecting: ['is-waiting', 'Reconnecting'],
   refused: ['is-off', 'Refused'],

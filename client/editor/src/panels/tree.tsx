@@ -15,6 +15,7 @@ import { anchor_of } from '../parts/popover.js';
 import { usePage } from './context.js';
 import { end_find, find } from './find.js';
 import type { Findings } from './find.js';
+import { PeopleList, PeopleMarks } from '../people/people_list.js';
 import { KeptSearches, SearchField } from './search_field.js';
 import { hang } from './hang.js';
 import { begin_row_drag, row_height, y_in } from './tree_drag.js';
@@ -300,6 +301,7 @@ export function TreePanel(): JSX.Element {
         </div>
         {rows.length === 0 && !lines.value.note && <TreeEmpty />}
       </div>
+      <PeopleList />
     </section>
   );
 }
@@ -394,6 +396,7 @@ function Row(props: {
       )}
       {row.path !== undefined && <span class="tree-path">{row.path}</span>}
       {row.children > 0 && !is_renamed && <span class="tree-count" data-count={counted(row.children)} />}
+      {!is_renamed && <PeopleMarks entity={entity} />}
       {!is_renamed && model.knows('scene.Transform') && <SeenHands entity={entity} />}
     </div>
   );

@@ -182,6 +182,16 @@ function nearest_turn(angle: number, near: number): number {
   return angle - 2 * Math.PI * Math.round((angle - near) / (2 * Math.PI));
 }
 
+/** Returns the view of a camera at a place that looks at a point. */
+export function view_between(position: Place, target: Place): View {
+  const to = new Vector3(target.x, target.y, target.z);
+  const way = to.clone().sub(new Vector3(position.x, position.y, position.z));
+  const distance = Math.max(way.length(), distance_min);
+  way.divideScalar(distance);
+  return { target: to, distance, yaw: Math.atan2(-way.x, -way.z), pitch: Math.asin(clamp(-way.y, -1, 1)) };
+}
+type Place = Pick<Vector3, 'x' | 'y' | 'z'>;
+
 /** Formats a view for an address and the browser's storage: target, distance, yaw and pitch. */
 export function view_text({ target, distance, yaw, pitch }: View): string {
   const all = [target.x, target.y, target.z, distance, MathUtils.radToDeg(yaw), MathUtils.radToDeg(pitch)];

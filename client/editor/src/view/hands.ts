@@ -442,6 +442,11 @@ export class Hands {
       this.show_hint('A parent has a scale of 0, so this cannot be moved by hand');
       return false;
     }
+    const held_by_other = stage.world.held(things.map(({ entity }) => entity));
+    if (held_by_other) {
+      this.show_hint(held_by_other);
+      return true; // the press has no other meaning
+    }
     const verb = this.chosen === 'move' ? 'Move' : this.chosen === 'rotate' ? 'Rotate' : 'Scale';
     const drag = new GizmoDrag(this.chosen, handle, frame, stage.sight, point, !this.local);
     const one = things.length === 1 ? stage.world.get(things[0].entity)?.name : '';

@@ -20,6 +20,8 @@ import type { Bodies } from './bodies.js';
 import { mask_material } from './materials.js';
 import type { Pool } from './pool.js';
 
+const colors_max = 8;
+
 export interface OutlineStyle {
   /** In CSS pixels. */
   width: number;
@@ -50,24 +52,28 @@ export class Outline {
     this.composed.add(whole);
   }
 
-  /** Colors as displayed on screen. */
-  colors(line: Color, active: Color): void {
-    (this.edges.uniforms.line.value as Color).copy(line);
-    (this.edges.uniforms.line_of_active.value as Color).copy(active);
+  /** Sets up to 8 colors, as displayed on screen. */
+  colors(...colors: readonly Color[]): void {
+    const lines = this.edges.uniforms.lines.value as Color[];
+    colors.forEach((color, i) => lines[i].copy(color));
   }
 
   /**
-   * Call when an outlined body has moved, or when the set has changed. Slots in `active` are
-   * emphasized.
+   * Call when an outlined body has moved, or when the set has changed. Slots in `active` have the
+   * second color, others the first.
    */
   set(bodies: Bodies, slots: Iterable<number>, active: ReadonlySet<number>): void {
-    const rows = new Map<Pool, { row: number; active: boolean }[]>();
-    for (const slot of slots) {
+    this.paint(bodies, [...slots].map((slot) => [slot, active.has(slot) ? 1 : 0] as const));
+  }
+  /** Like set, for slots with the indices of their colors. */
+  paint(bodies: Bodies, slots: Iterable<readonly [number, number]>): void {
+    const rows = new Map<Pool, { row: number; color: number }[]>();
+    for (const [slot, color] of slots) {
       const body = bodies.get(slot);
       if (!body) continue;
       let list = rows.get(body.pool);
       if (!list) rows.set(body.pool, (list = []));
-      list.push({ row: body.row, active: active.has(slot) });
+      list.push({ row: body.row, color });
     }
     for (const { mesh } of this.meshes.values()) mesh.visible = false;
     let number = 0;
@@ -100,7 +106,7 @@ export class Outline {
     for (const { mesh } of this.meshes.values()) mesh.dispose();
   }
 
-  private fill(pool: Pool, list: readonly { row: number; active: boolean }[], first: number): void {
+  private fill(pool: Pool, list: readonly { row: number; color: number }[], first: number): void {
     let known = this.meshes.get(pool);
     if (!known || known.capacity < list.length) {
       if (known) {
@@ -114,11 +120,11 @@ export class Outline {
     const matrices = mesh.instanceMatrix.array as Float32Array;
     const colors = mesh.instanceColor!.array;
     const extra = mesh.geometry.getAttribute('extra') as InstancedBufferAttribute | undefined;
-    list.forEach(({ row, active }, i) => {
+    list.forEach(({ row, color }, i) => {
       matrices.set(pool.matrices.subarray(row * 16, row * 16 + 16), i * 16);
       // Consecutive numbers are far apart, so that adjacent bodies differ.
       colors[i * 3] = (40 + (((first + i) * 83) % 216)) / 255;
-      colors[i * 3 + 1] = active ? 1 : 0;
+      colors[i * 3 + 1] = color / (colors_max - 1);
       colors[i * 3 + 2] = 0;
       if (extra) extra.setXY(i, 1, pool.stretch(row));
     });
@@ -154,8 +160,7 @@ function edge_material({ width, rim }: OutlineStyle): ShaderMaterial {
     uniforms: {
       mask: { value: null },
       pixel: { value: new Vector2() },
-      line: { value: new Color() },
-      line_of_active: { value: new Color() },
+      lines: { value: Array.from({ length: colors_max }, () => new Color()) },
     },
     vertexShader: `
       varying vec2 at;
@@ -166,20 +171,19 @@ function edge_material({ width, rim }: OutlineStyle): ShaderMaterial {
     fragmentShader: `
       uniform sampler2D mask;
       uniform vec2 pixel;
-      uniform vec3 line;
-      uniform vec3 line_of_active;
+      uniform vec3 lines[${colors_max}];
       varying vec2 at;
-      // Number and whether it is the active one; both 0: nothing is here.
+      // Number and color; a number of 0: nothing is here.
       vec2 look(float turn, float far) { return texture2D(mask, at + vec2(cos(turn), sin(turn)) * pixel * far).rg; }
       void main() {
         vec2 here = texture2D(mask, at).rg;
         float inner = 0.0;
         float outer = 0.0;
-        float is_active = here.g;
+        float color = here.g;
         for (int i = 0; i < 16; ++i) {
           float turn = (float(i) + 0.5) * 0.3926991;
           vec2 near = look(turn, ${width.toFixed(2)});
-          is_active = max(is_active, near.g);
+          color = max(color, near.g);
           inner += step(0.002, abs(near.r - here.r));
           ${rim > 0 ? `outer += step(0.002, look(turn, ${(width + rim).toFixed(2)}).r);` : ''}
         }
@@ -190,7 +194,7 @@ function edge_material({ width, rim }: OutlineStyle): ShaderMaterial {
         float dark = here.r > 0.0 ? 0.0 : smoothstep(0.0, 4.0, outer) * 0.6;
         float alpha = max(drawn, dark);
         if (alpha < 0.01) discard;
-        gl_FragColor = vec4(mix(line, line_of_active, is_active) * (drawn / alpha), alpha);
+        gl_FragColor = vec4(lines[int(color * ${(colors_max - 1).toFixed(1)} + 0.5)] * (drawn / alpha), alpha);
       }`,
     transparent: true,
     depthTest: false,

@@ -22,6 +22,7 @@ import { CameraRig } from './camera_rig.js';
 import { Contents } from './contents.js';
 import { Hands, pivots } from './hands.js';
 import { Lamps } from './lamps.js';
+import { Others } from '../people/others.js';
 import { Outline } from './outline.js';
 import { Overlay } from './overlay.js';
 import type { OverlayColors } from './overlay.js';
@@ -75,6 +76,7 @@ export class Stage {
   private readonly backdrop = new Backdrop();
   private readonly outline = new Outline({ width: 1.6, rim: 1.3 });
   private readonly hover_line = new Outline({ width: 1.2, rim: 0.8 });
+  private readonly others: Others;
   private readonly overlay: Overlay;
   private readonly toolbar: Toolbar;
   private readonly signs = new Signs();
@@ -142,6 +144,7 @@ export class Stage {
     this.lamps = new Lamps(this.scene);
     this.preview = new Preview(this);
     this.hands = new Hands(this);
+    this.others = new Others(this);
     this.arranger = new Arranger(this);
     this.commands = [...view_commands(this), ...this.preview.commands(), ...this.arranger.commands()];
     this.toolbar = new Toolbar(
@@ -152,7 +155,7 @@ export class Stage {
       () => this.tools_changed(),
     );
     const { domElement } = this.renderer;
-    this.root.append(domElement, this.signs.element, this.overlay.canvas, this.status, this.note, this.toolbar.element);
+    this.root.append(domElement, this.signs.element, this.others.element, this.overlay.canvas, this.status, this.note, this.toolbar.element);
     this.root.append(this.preview.element);
     host.append(this.root);
     this.paint(colors);
@@ -287,6 +290,7 @@ export class Stage {
     this.contents.markers.dispose();
     this.lamps.dispose();
     this.outline.dispose();
+    this.others.dispose();
     this.hover_line.dispose();
     this.backdrop.dispose();
     this.renderer.dispose();
@@ -353,6 +357,7 @@ export class Stage {
     this.renderer.clear();
     this.renderer.render(this.scene, this.rig.camera);
     const calls = this.renderer.info.render.calls;
+    this.others.outline.draw(this.renderer, this.rig.camera);
     this.hover_line.draw(this.renderer, this.rig.camera);
     this.outline.draw(this.renderer, this.rig.camera);
     this.lamps.show_lines(false);
@@ -363,6 +368,7 @@ export class Stage {
     this.backdrop.grid_shown = true;
     this.lamps.show_lines(true);
     this.signs.show(this.contents, this.sight);
+    this.others.show();
     this.overlay.draw(this.hands.overlay(), this.rig.camera);
 
     const gl = this.renderer.getContext() as WebGL2RenderingContext;
@@ -453,6 +459,7 @@ export class Stage {
     const selected = this.contents.slots_below(selection, outlined_max);
     const active = selection.length > 1 ? this.contents.slots_below(selection.slice(-1), outlined_max) : none;
     const over = hovered ? this.contents.slots_below([hovered], outlined_max) : none;
+    this.others.emphasize();
     this.outline.set(this.contents.bodies, selected, active);
     const only_over = [...over].filter((slot) => !selected.has(slot));
     this.hover_line.set(this.contents.bodies, only_over, none);

@@ -1,7 +1,9 @@
 // The interface that the viewport needs from the world and its editors. The viewport uses nothing
 // else of the page.
 import type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity } from 'muster-client';
+import type { Person } from '../people/people.js';
 
+export type { Person } from '../people/people.js';
 export type { Entity, ReplicaChanges, ReplicaColumn, ReplicaEntity };
 
 export interface Vec3 {
@@ -78,6 +80,14 @@ export interface ViewWorld {
   on_may_edit(changed: () => void): () => void;
   begin_edit(title: string): TransformEdit;
 
+  /** The other users. */
+  others(): readonly Person[];
+  on_others(changed: () => void): () => void;
+  /** Tells other users the place of the camera and the point at which it looks. */
+  tell_camera(position: Vec3, target: Vec3): void;
+  /** Returns a sentence about a user who drags or has locked one of the entities, or undefined. */
+  held(entities: readonly Entity[]): string | undefined;
+
   /** Fetches a file from the world's folder. Fails with an Error that gives the reason. */
   fetch_file(path: string): Promise<ArrayBuffer>;
   log(level: 'note' | 'problem', text: string): void;
@@ -105,6 +115,10 @@ export interface Placer {
   view(): string;
   /** Moves the camera to a view; does nothing if the text is not one. */
   go(view: string): void;
+  /** Moves the camera to show entities, or everything if none of them has a place. */
+  frame(entities: readonly Entity[]): void;
+  /** Moves the camera to a place from which it looks at a point. */
+  look_from(position: Vec3, target: Vec3): void;
 }
 
 /** A command for a key, a menu or a button; see Command. */

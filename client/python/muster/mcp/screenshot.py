@@ -110,6 +110,12 @@ class Browser:
         return self.ask("Page.captureScreenshot", session, format="jpeg", quality=70)["data"]
 
 
+def page_url(where, entity=None):
+    """Returns the address of the page, and of an entity that the page frames."""
+    named = f"&entity={entity}" if entity is not None else ""
+    return f"http://{where.page}/#token={urllib.parse.quote(where.token, safe='')}{named}"
+
+
 def _browser():
     """Returns the path of a browser. Raises Mistaken if there is none."""
     named = os.environ.get("CHROMIUM")
@@ -130,10 +136,12 @@ def _check_page(address):
     raise Mistaken(f"no screenshot: the server at {address} does not serve the editor's page")
 
 
-@tool(width={"type": "integer", "minimum": 200}, height={"type": "integer", "minimum": 200})
-def screenshot(agent, width=1000, height=700):
-    """Returns a picture of the editor's page. It shows the whole level from the page's first
-    camera. Prefer find and show for values."""
+@tool(width={"type": "integer", "minimum": 200}, height={"type": "integer", "minimum": 200},
+      frame={"type": "string", "description": "The entity to look at, which is outlined"})
+def screenshot(agent, width=1000, height=700, frame=""):
+    """Returns a picture of the editor's page. It shows the whole level, or with `frame` one entity
+    from nearby. Prefer find and show for values."""
+    entity = agent.world.entity(frame) if frame else None
     if width > 3000 or height > 3000:
         raise Mistaken("width and height: at most 3000")
     where = agent.world.where
@@ -143,6 +151,6 @@ def screenshot(agent, width=1000, height=700):
     _check_page(where.page)
     with tempfile.TemporaryDirectory(prefix="muster-page-") as folder, \
             contextlib.closing(Browser(program, folder)) as browser:
-        data = browser.picture(f"http://{where.page}/#token={urllib.parse.quote(where.token)}", width, height)
+        data = browser.picture(page_url(where, entity), width, height)
     return [{"type": "image", "data": data, "mimeType": "image/jpeg"},
             {"type": "text", "text": text_of({"sequence": agent.world.sequence, "width": width, "height": height})}]

@@ -8,6 +8,7 @@ import { until } from '../../ts/world.js';
 import type { World } from '../../ts/world.js';
 
 class SocketHere {
+  static readonly open = new Set<SocketHere>();
   readonly OPEN = 1;
   readyState = 0;
   binaryType = '';
@@ -22,6 +23,7 @@ class SocketHere {
     const { hostname, port } = new URL(url);
     this.socket = connect_socket(Number(port), hostname);
     this.socket.setNoDelay(true);
+    SocketHere.open.add(this);
     this.socket.on('connect', () => {
       this.readyState = 1;
       this.onopen?.();
@@ -30,6 +32,7 @@ class SocketHere {
     this.socket.on('error', () => this.onerror?.());
     this.socket.on('close', () => {
       this.readyState = 3;
+      SocketHere.open.delete(this);
       this.onclose?.({ reason: '' });
     });
   }
@@ -40,6 +43,14 @@ class SocketHere {
     this.readyState = 3;
     this.socket.destroy();
   }
+  cut(): void {
+    this.socket.resetAndDestroy();
+  }
+}
+
+/** Cuts the lines of all pages. */
+export function cut_lines(): void {
+  for (const socket of [...SocketHere.open]) socket.cut();
 }
 
 /** From now on the page came from where the world is served now. */

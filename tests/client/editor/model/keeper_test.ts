@@ -153,6 +153,26 @@ test('a session that is lost is told once, nothing is asked of it any more, and 
   assert.equal(keeper.client.value, keeper.client.peek());
 });
 
+test('a line that is cut is told, and the same session goes on with the next one', async (t) => {
+  const { hands, keeper, server, servers, opened, lost } = kept(t);
+  const welcome = { session: 7n, epoch: 3n, resume: new Uint8Array([1, 2]), resume_ns_max: 60_000_000_000n };
+  server(true, welcome);
+  keeper.start();
+  await hands.turn();
+  assert.equal(keeper.link.value.kind, 'live');
+  server(true, { ...welcome, resumed: true });
+  servers[0].stream.end('the line was cut');
+  await hands.turn();
+  const link = keeper.link.value;
+  assert.ok(link.kind === 'away' && link.why === 'the line was cut');
+  assert.equal(keeper.client.value, opened[0]);
+  hands.pass(10);
+  await hands.turn();
+  assert.deepEqual([keeper.link.value, keeper.client.value === opened[0], opened.length, lost], [{ kind: 'live' }, true, 1, []]);
+  const { session: number, resume, resumable } = servers[1].sent[0].value as session.Hello;
+  assert.deepEqual([number, [...resume], resumable], [7n, [1, 2], true]);
+});
+
 test('a page that cannot be opened closes its session and is tried again', async (t) => {
   const { hands, keeper, server, servers, opened, refuse } = kept(t);
   server();

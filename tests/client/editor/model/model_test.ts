@@ -9,6 +9,7 @@ import { hash64, nil, session } from 'muster-client';
 import type { Client, Entity, ReplicaChanges } from 'muster-client';
 
 import type { Model } from '../../../../client/editor/src/model/model.js';
+import { placeholder } from '../../../../client/editor/src/model/operations.js';
 import { built, test } from '../../ts/support.js';
 import { unsaved, until, World } from '../../ts/world.js';
 import { located, opened } from './around.js';
@@ -132,7 +133,8 @@ test('what is moved comes back to its place among its siblings, whether their no
 });
 
 test('when the server is gone the page keeps what it knows and says why nothing is edited; the next one tells which steps there are', async (t) => {
-  const options = [...unsaved, '--token-file', token_file(t, 'the token of the owner here')];
+  // Too short a time to resume.
+  const options = [...unsaved, '--token-file', token_file(t, 'the token of the owner here'), '--limit', 'resume_ns_max=1000000'];
   const world = await World.serve(t, 'everything.bfbs', ...options);
   const client = await world.connect();
   const { orc, town } = await camp(client);
@@ -177,6 +179,46 @@ test('when the server is gone the page keeps what it knows and says why nothing 
   assert.deepEqual(model.order.children(nil), [town]);
   await again.rename(town, 'city');
   await until('so is the tree', () => model.order.row(town)?.name === 'city');
+});
+
+test('a page whose line is cut goes on, and its edits are applied once, also by a server that was started again', async (t) => {
+  const options = ['--token-file', token_file(t, 'the token of the owner here')];
+  const world = await World.serve(t, 'everything.bfbs', ...options);
+  const client = await world.connect();
+  const { orc, elf, town } = await camp(client);
+  const model = await opened(t, world);
+  const before = client_of(model);
+  model.selection.set([orc]);
+  await until('it is inspected', () => model.component(orc, health) !== undefined && !model.is_inspecting.value);
+  assert.equal(await model.edits.rename(town, 'camp'), true);
+  await client.wait_durable(await client.rename(elf, 'elf'));
+  await world.kill();
+  await until('the line is away', () => model.link.value.kind === 'away');
+  assert.deepEqual([model.may_edit.value, model.selection.entities.value, model.client.value === before], [true, [orc], true]);
+  const placed = placeholder();
+  const edits = [
+    model.edits.set_field([orc], health, 'value', 70, 50),
+    model.edits.rename(orc, 'other'),
+    model.edits.create('Create tree', [{ entity: placed, parent: nil, name: 'tree', components: {} }], [placed]),
+  ] as const;
+  assert.equal(model.edits.is_busy(), true);
+  assert.equal(model.edits.writes.over(orc, health, model.component(orc, health))?.value, 70);
+  await world.start(...options);
+  located(world);
+  const [set, renamed, created] = await Promise.all(edits);
+  assert.deepEqual([set, renamed, created.length], [true, true, 1]);
+  await until('it is live', () => model.link.value.kind === 'live');
+  assert.equal(model.client.value, before);
+  assert.deepEqual([model.edits.unacknowledged.value, model.edits.pending.value, model.selection.entities.value], [[], [], [orc]]);
+  const again = await world.connect();
+  const shown = await again.show(orc);
+  assert.deepEqual([shown.about.name, shown.components[health]?.value], ['other', 70]);
+  assert.equal((await again.show(created[0])).about.name, 'tree');
+  // Three entities, two names before, and three edits: each is there once.
+  assert.equal((await again.ask(session.GetHistory, { limit: 1 })).undo_steps, 8);
+  await again.rename(created[0], 'bush');
+  await until('it follows the world', () => model.world.get(created[0])?.name === 'bush');
+  assert.deepEqual(model.notices.list.value, []);
 });
 
 test('a session that may only look is told so, and cannot edit or control', async (t) => {

@@ -65,6 +65,8 @@ export class Played {
   sequence = 0n;
   /** How it is waited for what is known here to be as of these sequences. */
   told_of: EditedWorld['told_of'] = () => Promise.resolve();
+  /** Who holds entities. */
+  held: EditedWorld['held'] = () => undefined;
   private written = 0;
 
   private constructor(
@@ -88,6 +90,7 @@ export class Played {
       told_of: (structure, components) => this.told_of(structure, components),
       brief: (sentence) => sentence,
       was_refused: () => {},
+      held: (entities, with_below) => this.held(entities, with_below),
       is_driven: (component) => this.driven.has(component),
     };
     this.edits = new Edits(world, this.log, this.notices);
