@@ -185,6 +185,9 @@ set(muster_world_sources
   server/world/play.cc
   server/world/replay/replay.cc
   server/world/replay/slice.cc
+  server/world/replay/slice_copy.cc
+  server/world/replay/slice_import.cc
+  server/world/replay/slice_range.cc
   server/world/replay/tick_hashes.cc
   server/world/restore.cc
   server/world/rows/checksum.cc
@@ -294,6 +297,7 @@ set(muster_server_sources
   server/web/http_wire.cc
   server/web/page_files.cc
   server/web/site.cc
+  server/web/slice_answer.cc
   server/web/web_address.cc
   server/web/world_files.cc
   system/tls.cc

@@ -17,20 +17,19 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "registry/host.h"
-#include "registry/moments/synctest.h"
 #include "schema/muster.h"
 #include "server/access/users.h"
 #include "server/log_queue.h"
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
 #include "server/process_ends.h"
+#include "server/program/differences.h"
 #include "server/program/opening_lines.h"
 #include "server/program/service.h"
 #include "server/program/service_manager.h"
@@ -136,6 +135,14 @@ std::expected<std::unique_ptr<Plugins>, Failure> load_plugins(const Arguments& a
   return plugins;
 }
 
+/// Adds the types of the schemas, and installs the plugins. Throws if that fails.
+Handlers install_all(const Arguments& arguments, const Schemas& schemas, Plugins& plugins, EntityRegistry& registry) {
+  for (std::size_t i = 0; i < schemas.size(); ++i)
+    if (auto added = registry.types().add_schema(schemas[i]); !added)
+      throw std::runtime_error(arguments.schemas[i] + ": " + added.error().text());
+  return plugins.install(registry);
+}
+
 /// A world and the objects on which it depends. They are created at startup and again whenever the
 /// world is reopened.
 struct Served {
@@ -145,15 +152,8 @@ struct Served {
   Schemas schemas;
   std::unique_ptr<Plugins> plugins;  // must outlive the world, whose registry destroys instances
   std::optional<World> world;
-  std::set<std::string> differing;  // values of which a difference was logged (--synctest)
-
-  /// Logs the first difference of each value of each handler.
-  void note_difference(const SyncDifference& found) {
-    const std::string value = found.handler + ' ' + found.message + ' ' + found.component + ' ' + found.field;
-    constexpr std::size_t logged_max = 100;
-    if (differing.size() < logged_max && differing.insert(value).second)
-      spdlog::error("{}: tick {}: {}", world->path(), world->tick(), found.text());
-  }
+  Differences differences{arguments.world};  // that were found by --synctest
+  bool recovery_differs = false;
 
   std::expected<void, Failure> open(bool again) {
     std::string schema_error;
@@ -177,13 +177,20 @@ struct Served {
       options.preserved_bytes_max = std::uint64_t{arguments.preserved_mib} << 20;
       options.history_bytes = arguments.history_bytes;
       if (arguments.synctest)
-        options.registry.on_sync_difference = [this](const SyncDifference& found) { note_difference(found); };
+        options.registry.on_sync_difference = [this](const SyncDifference& found) {
+          differences.note(found, world->tick());
+        };
       options.past_bytes = arguments.history_bytes;
       options.open = again                  ? OpenMode::open_existing
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
                                             : OpenMode::open_or_create;
       options.code = plugins->code(program_name);
+      if (!again && (arguments.synctest || !arguments.tick_hashes.empty()))
+        recovery_differs = check_recovery(
+            arguments.world,
+            [&](EntityRegistry& registry) { return install_all(arguments, schemas, *plugins, registry); },
+            {.code = options.code, .check = arguments.synctest, .workers = arguments.workers}, arguments.tick_hashes);
       world.emplace(
           arguments.world,
           [&](EntityRegistry& registry) -> Handlers {
@@ -197,6 +204,8 @@ struct Served {
           options);
     } catch (const WorldError& error) {
       if (!schema_error.empty()) return std::unexpected(Failure{exit_schema, schema_error});
+      // A journal that does not fit the state is the trace of a result that was another one.
+      if (error.detail().starts_with("the journal is refused")) (void)write_differing_slice(arguments.world, 0, 0);
       return std::unexpected(Failure{error.code() == WorldErrorCode::setup     ? exit_plugin
                                      : error.code() == WorldErrorCode::stopped ? exit_usage
                                                                                : exit_world,
@@ -248,12 +257,8 @@ int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plu
   command.file = arguments.world;
   command.options.workers = arguments.workers;
   command.options.code = plugins.code(program_name);
-  const auto end = run_replay(command, [&](EntityRegistry& registry) {
-    for (std::size_t i = 0; i < schemas.size(); ++i)
-      if (auto added = registry.types().add_schema(schemas[i]); !added)
-        throw std::runtime_error(arguments.schemas[i] + ": " + added.error().text());
-    return plugins.install(registry);
-  });
+  const auto end =
+      run_replay(command, [&](EntityRegistry& registry) { return install_all(arguments, schemas, plugins, registry); });
   // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 output not written.
   if (!end) return replay_refused(command, end.error().what());
   if (std::fflush(stdout) != 0) return 5;
@@ -524,7 +529,8 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   const auto saved = world->try_save();
   if (!saved) return complain(exit_save, std::string("not saved: ") + saved.error().what());
   spdlog::info("saved at sequence {}: {} rows written", saved->sequence, saved->rows_written);
-  return served.differing.empty() ? exit_done : exit_differs;
+  served.differences.finish();
+  return served.differences.any() || served.recovery_differs ? exit_differs : exit_done;
 }
 
 }  // namespace

@@ -86,6 +86,8 @@ void replay(const Common& common, const FileReplay& order);
 /// Replaces this process with the program that handles world files, and passes the arguments to
 /// that program. Does not return if successful; throws a Failure if the program cannot be started.
 void run_on_file(const Common& common, const std::vector<std::string>& arguments);
+/// Returns true if the file begins like one that `muster export` wrote.
+bool is_slice_file(const std::string& path);
 
 /// Replaces this process with the program that serves the world to an AI agent, which is a part of
 /// the Python client, because that client has the types, the watches and the JSON that it needs.
@@ -204,6 +206,8 @@ struct Import {
   std::string under, name;
 };
 void import(const Common& common, const Import& import, const ServerChoice& server);
+/// Makes a world of a file for which is_slice_file() returns true, like run_on_file().
+void import_slice(const Common& common, const Import& asked);
 
 // --- host/hosted.cc
 struct WorldsOrder {

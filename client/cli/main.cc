@@ -118,16 +118,19 @@ int main(int argc, char** argv) {
       [&] { worlds(common, worlds_order); });
   Import import_;
   command(
-      "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world",
+      "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world, or make a world of an export",
       [&](CLI::App& sub) {
-        sub.add_option("FILE", import_.file, "Model file")->required();
+        sub.add_option("FILE", import_.file, "Model file, or a file that export wrote")->required();
         sub.add_option("WORLD", import_.world, "The world file, created if missing; if omitted, as for other commands");
         sub.add_option("--under", import_.under, "Entity to put the model under");
         sub.add_option("--name", import_.name, "Name of the model's root entity (default: the file's name)");
         server_options(sub);
       },
-      [&] { import(common, import_, server); });
-  std::string copy, copies_kept, from, lines, slice, to_tick;
+      [&] {
+        if (is_slice_file(import_.file)) return import_slice(common, import_);
+        import(common, import_, server);
+      });
+  std::string copy, copies_kept, from, lines, slice, to_tick, slice_seconds;
   const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
   command("verify", "Read every byte of a world file and report whether it is valid, even while it is served",
           file_option, [&] { run_on_file(common, {"verify", world}); });
@@ -151,6 +154,8 @@ int main(int argc, char** argv) {
         sub.add_option("--lines", lines, "Maximum number of inputs to print");
         sub.add_option("--slice", slice, "Instead of printing, write state and inputs to this new file");
         sub.add_option("--to", to_tick, "With --slice: the last tick");
+        sub.add_option("--seconds", slice_seconds,
+                       "With --slice: begin at a save that is at least this old, if it is kept");
       },
       [&] {
         std::vector<std::string> arguments = {"journal", world};
@@ -158,8 +163,19 @@ int main(int argc, char** argv) {
         if (!lines.empty()) arguments.insert(arguments.end(), {"--lines", lines});
         if (!slice.empty()) arguments.insert(arguments.end(), {"--slice", slice});
         if (!to_tick.empty()) arguments.insert(arguments.end(), {"--to", to_tick});
+        if (!slice_seconds.empty()) arguments.insert(arguments.end(), {"--seconds", slice_seconds});
         run_on_file(common, arguments);
       });
+
+  command(
+      "export", "Write a world to one file, from which import makes it again, even while it is served",
+      [&](CLI::App& sub) {
+        file_option(sub);
+        sub.add_option("FILE", slice, "The file to create")->required();
+      },
+      [&] { run_on_file(common, {"export", world, slice}); });
+  command("compact", "Rewrite a world file that is not served, without past states and free space", file_option,
+          [&] { run_on_file(common, {"compact", world}); });
 
   FileReplay replayed;
   command(

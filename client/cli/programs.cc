@@ -1,11 +1,13 @@
 // Commands that other Muster programs carry out.
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,6 +53,25 @@ void run_on_file(const Common& common, const std::vector<std::string>& arguments
   std::vector<std::string> all = arguments;
   if (common.json) all.emplace_back("--json");
   become("muster-file", "../../server/file_program/muster-file", std::move(all));
+}
+
+bool is_slice_file(const std::string& path) {
+  constexpr std::string_view magic = "MUSTERSL";
+  std::array<char, magic.size()> head{};
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
+  if (!file) return false;
+  const std::size_t read = std::fread(head.data(), 1, head.size(), file);
+  std::fclose(file);
+  return std::string_view(head.data(), read) == magic;
+}
+
+void import_slice(const Common& common, const Import& asked) {
+  if (!asked.under.empty() || !asked.name.empty())
+    fail(Exit::usage, asked.file + " is a whole world: --under and --name are for models");
+  if (asked.world.empty() || !common.where.connect.empty() || !common.where.world.empty())
+    fail(Exit::usage,
+         asked.file + " is a whole world: name the file to create, as in muster import " + asked.file + " town.muster");
+  run_on_file(common, {"import", asked.file, asked.world});
 }
 
 void replay(const Common& common, const FileReplay& order) {

@@ -21,6 +21,7 @@
 #include "server/door/loop.h"
 #include "server/door/served_stream.h"
 #include "server/door/session_stream.h"
+#include "server/door/slice_maker.h"
 #include "server/door/socket_stream.h"
 #include "server/door/tls_stream.h"
 #include "server/door/web_stream.h"
@@ -191,6 +192,7 @@ struct Listener::Impl final : Loop {
   std::thread thread;
   // Destroyed first. Separate, so that a file on a disk that hangs does not delay a revocation.
   DiskThread users_thread, files_thread;
+  SliceMaker slices;
 
   void open() {
     if (!options.listen.empty()) {
@@ -208,7 +210,15 @@ struct Listener::Impl final : Loop {
           asked_figures(
               desk, [this](auto time, auto then) { call_in(time, std::move(then)); },
               [this] { return streams_open.load(); }, [this] { return door.drains; },
-              [this] { return door.rates.metrics(); }));
+              [this] { return door.rates.metrics(); }),
+          options.world_file.empty()
+              ? Site::Slices()
+              : Site::Slices{[this](std::string_view token) {
+                               return door.users.admit(token, Users::Clock::now()).rights.role >= RemoteRight::control;
+                             },
+                             [this](auto then) {
+                               slices.make(options.world_folder + "/" + options.world_file, std::move(then));
+                             }});
       http.emplace(HttpHost{
           desk.limits(), door.refusals, *this, site->rules(),
           [this](const HttpRequest& request, const RequestSource& source) { return site->reply(request, source); }});

@@ -14,9 +14,11 @@
 #include "messages/json_writer.h"
 #include "schema/hex.h"
 #include "server/file_program/backup.h"
+#include "server/file_program/compact.h"
 #include "server/file_program/journal_text.h"
 #include "server/file_program/read_world.h"
 #include "server/file_program/verify.h"
+#include "server/world/replay/slice_import.h"
 #include "system/standard_descriptors.h"
 
 namespace {
@@ -130,11 +132,14 @@ int back_up_file(const std::string& from, const std::string& asked, std::size_t 
   return exit_done;
 }
 
-int slice_file(const std::string& path, const std::string& to, std::uint64_t to_tick, bool json) {
+/// Writes a slice. If `is_export` is true, it must have everything that an import needs.
+int slice_file(const std::string& path, const std::string& to, const SliceRange& range, bool is_export, bool json) {
   auto world = ReadWorld::open(path);
   if (!world) return complain(world.error(), json);
-  const auto slice = world->slice(to_tick);
+  const auto slice = world->slice(range);
   if (!slice) return complain(slice.error(), json);
+  if (is_export && slice->in_run)
+    return complain(path + ": a run is on, and the file would lack the level. Stop the run first", exit_refused, json);
   if (auto written = write_slice(to, *slice); !written) return complain(written.error(), json);
   const std::uint64_t ticks = slice->groups.empty() ? 0 : slice->groups.back().last_tick - slice->tick;
   if (json) {
@@ -151,6 +156,50 @@ int slice_file(const std::string& path, const std::string& to, std::uint64_t to_
   print_line("wrote " + to + ": the state at sequence " + std::to_string(slice->sequence) + ", and " +
              counted(slice->last_sequence() - slice->sequence, "input", "inputs") + " with " +
              counted(ticks, "tick", "ticks") + " after it");
+  return exit_done;
+}
+
+int import_file(const std::string& from, const std::string& to, bool json) {
+  const auto report = import_slice(from, to);
+  if (!report) return complain(report.error(), json);
+  if (json) {
+    JsonWriter out;
+    out.open_object()
+        .member("world", to)
+        .member("sequence", report->sequence)
+        .member("tick", report->tick)
+        .member("entities", report->entities)
+        .member("hash", hex(report->hash))
+        .member("inputs", report->inputs)
+        .member("steps", report->steps)
+        .close_object();
+    print_line(out.text());
+    return exit_done;
+  }
+  print_line("made " + to + " of " + from + ", through sequence " + std::to_string(report->sequence) + ": " +
+             counted(report->entities, "entity", "entities") + " with hash " + hex(report->hash) +
+             " at the checkpoint, " + counted(report->inputs, "input", "inputs") + " after it, and " +
+             counted(report->steps, "step", "steps") + " of the history");
+  return exit_done;
+}
+
+int compact_file(const std::string& path, bool json) {
+  const auto report = compact(path);
+  if (!report) return complain(report.error(), json);
+  if (json) {
+    JsonWriter out;
+    out.open_object()
+        .member("bytes_before", report->bytes_before)
+        .member("bytes", report->bytes_after)
+        .member("saves_dropped", report->saves_dropped)
+        .member("hash", hex(report->hash))
+        .close_object();
+    print_line(out.text());
+    return exit_done;
+  }
+  print_line(
+      path + ": " + std::to_string(report->bytes_before) + " bytes became " + std::to_string(report->bytes_after) +
+      (report->saves_dropped > 0 ? "; without " + counted(report->saves_dropped, "past save", "past saves") : ""));
   return exit_done;
 }
 
@@ -176,7 +225,8 @@ int main(int argc, char** argv) {
   bool json = false;
   app.add_flag("--json", json, "Print JSON");
   std::string world, copy, slice;
-  std::uint64_t to_tick = ~std::uint64_t{0};
+  SliceRange range;
+  std::int64_t seconds = 0;
   JournalChoice choice;
   std::function<int()> run;
 
@@ -198,14 +248,32 @@ int main(int argc, char** argv) {
   journal->add_option("--from", choice.from, "The first sequence to print");
   journal->add_option("--lines", choice.lines, "How many inputs to print at most");
   journal->add_option("--slice", slice, "Instead of printing, write state and inputs to this new file");
-  journal->add_option("--to", to_tick, "With --slice: the last tick");
+  journal->add_option("--to", range.to_tick, "With --slice: the last tick");
+  journal->add_option("--seconds", seconds, "With --slice: begin at a save that is at least this old, if it is kept")
+      ->check(CLI::Range(1, 1'000'000'000));
   journal->callback([&] {
     run = [&] {
-      if (!slice.empty()) return slice_file(world, slice, to_tick, json);
+      range.age = std::chrono::seconds(seconds);
+      if (!slice.empty()) return slice_file(world, slice, range, false, json);
       choice.json = json;
       return show_journal_of(world, choice);
     };
   });
+  CLI::App* const exporting =
+      app.add_subcommand("export", "Write a world to one file, from which import makes it again");
+  exporting->add_option("WORLD", world, "The world file; a server may have it open")->required();
+  exporting->add_option("FILE", slice, "The file to create")->required();
+  exporting->callback([&] { run = [&] { return slice_file(world, slice, range, true, json); }; });
+
+  CLI::App* const importing = app.add_subcommand("import", "Make a world file of a file that export wrote");
+  importing->add_option("FILE", slice, "The file to read")->required();
+  importing->add_option("WORLD", world, "The world file to create")->required();
+  importing->callback([&] { run = [&] { return import_file(slice, world, json); }; });
+
+  CLI::App* const compacting =
+      app.add_subcommand("compact", "Rewrite a world file that is not served, without past states and free space");
+  compacting->add_option("WORLD", world, "The world file")->required();
+  compacting->callback([&] { run = [&] { return compact_file(world, json); }; });
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {

@@ -105,8 +105,8 @@ std::expected<LoadReport, WorldError> ReadWorld::load(EntityRegistry& registry) 
   return report;
 }
 
-std::expected<Slice, WorldError> ReadWorld::slice(std::uint64_t to_tick) {
-  auto slice = slice_of(*file_, to_tick);
+std::expected<Slice, WorldError> ReadWorld::slice(const SliceRange& range) {
+  auto slice = slice_of(*file_, range);
   if (!slice) return std::unexpected(error(slice.error()));
   return slice;
 }

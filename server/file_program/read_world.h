@@ -54,7 +54,7 @@ class ReadWorld {
       EntityRegistry& registry, const std::function<bool(const JournalGroup&)>& begin,
       const std::function<void(const JournalGroup&, const JournalRecord&)>& take);
   /// Reads the checkpoint and the journal; see slice_of(). Must be called instead of load().
-  [[nodiscard]] std::expected<Slice, WorldError> slice(std::uint64_t to_tick);
+  [[nodiscard]] std::expected<Slice, WorldError> slice(const SliceRange& range);
   /// Returns true if another process has the world open.
   bool is_running() const noexcept { return running_; }
   /// Returns the error, with the path replaced by the one that the user supplied.

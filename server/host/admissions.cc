@@ -36,6 +36,12 @@ bool Admissions::opens(const std::string& world, std::string_view token) {
   return users && accepts_token(*users, token);
 }
 
+bool Admissions::controls(const std::string& world, std::string_view token) {
+  if (is_hosts(token)) return true;
+  const auto users = users_of(world);
+  return users && users->admit(token, Users::Clock::now()).rights.role >= RemoteRight::control;
+}
+
 bool Admissions::opens(const std::string& world, const session::Hello& hello) {
   if (is_hosts(hello)) return true;
   const auto users = users_of(world);

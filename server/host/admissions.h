@@ -24,6 +24,8 @@ class Admissions {
   bool is_hosts(std::string_view token) const;
   /// Returns true if the token opens the world, which need not exist.
   bool opens(const std::string& world, std::string_view token);
+  /// Returns true if the token allows controlling the world.
+  bool controls(const std::string& world, std::string_view token);
   /// Returns true if the client knows a token that opens the world.
   bool opens(const std::string& world, const session::Hello& hello);
   bool is_hosts(const session::Hello& hello) const;

@@ -81,7 +81,8 @@ struct HostDoor::Impl final : Loop {
     socket_folder = make_socket_folder();
     options.worlds.socket_folder = socket_folder;
     worlds.emplace(io, *this, folders, options.worlds);
-    reception.emplace(io, *this, *worlds, folders, std::make_shared<Admissions>(folders, options.token), refusals);
+    reception.emplace(io, *this, *worlds, folders, std::make_shared<Admissions>(folders, options.token), refusals,
+                      slices);
     HostRules rules(made.port);
     rules.is_secure = certificates->current() != nullptr;
     rules.is_certified = [this](const std::string& name) { return certificates->current()->is_for(name); };
@@ -256,7 +257,8 @@ struct HostDoor::Impl final : Loop {
   asio::io_context io{1};
   tcp::acceptor acceptor{io};
   asio::signal_set signals{io, SIGTERM, SIGINT};
-  DiskThread users_thread, files_thread;  // destroyed first
+  DiskThread users_thread, files_thread;  // destroyed first, and so is `slices`
+  SliceMaker slices;
 };
 
 HostDoor::HostDoor(HostOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}

@@ -137,6 +137,7 @@ Site::Reply HostSite::of_world(const HttpRequest& request, const RequestSource& 
     reply.world = world;
     return reply;
   }
+  if (path.size() == 3 && path[2] == "slice") return slice_of_world(request, world);
   if (path[2] != "world") {
     std::string name = path[2];
     for (std::size_t i = 3; i < path.size(); ++i) name += "/" + path[i];
@@ -151,6 +152,30 @@ Site::Reply HostSite::of_world(const HttpRequest& request, const RequestSource& 
     if (!admissions->opens(world, token)) return refused_token(true).answer;
     const auto files = std::make_shared<const WorldFiles>(folders.folder_of(world), world + ".muster");
     return world_file_reply(files, parts).open();
+  };
+  return reply;
+}
+
+Site::Reply HostSite::slice_of_world(const HttpRequest& request, const std::string& world) {
+  if (request.method != "GET") return {Kind::answer, wrong_method("GET")};
+  const auto token = bearer_token(request);
+  if (!token) return refused_token(false);
+  Site::Reply reply{Kind::later, {}};
+  reply.ask = [this, world, token = std::string(*token)](const Then& then) {
+    enum class May : std::uint8_t { nothing, view, control };
+    auto may = std::make_shared<May>(May::nothing);
+    reception_.loop.run_beside(
+        Loop::Beside::users,
+        [may, world, token, admissions = reception_.admissions] {
+          *may = admissions->controls(world, token) ? May::control
+                 : admissions->opens(world, token)  ? May::view
+                                                    : May::nothing;
+        },
+        [this, may, world, then] {
+          if (*may == May::nothing) return then(refused_token(true).answer);
+          if (*may == May::view) return then(refused_slice());
+          reception_.slices.make(reception_.folders.file_of(world), then);
+        });
   };
   return reply;
 }

@@ -12,6 +12,7 @@
 #include "server/access/refusals.h"
 #include "server/door/loop.h"
 #include "server/door/served_stream.h"
+#include "server/door/slice_maker.h"
 #include "server/door/wire_stream.h"
 #include "server/host/admissions.h"
 #include "server/host/worlds.h"
@@ -30,6 +31,7 @@ struct Reception {
   const WorldFolders& folders;
   std::shared_ptr<Admissions> admissions;  ///< used by the thread for the users only
   Refusals& refusals;
+  SliceMaker& slices;
 };
 
 /// Takes over a stream on which four bytes have arrived that begin an HTTP request. `came` starts

@@ -78,12 +78,13 @@ void add_common_fields(HttpAnswer& answer) {
 }
 
 Site::Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
-           AskFigures ask_figures)
+           AskFigures ask_figures, Slices slices)
     : page_(std::move(page)),
       files_(std::make_shared<const WorldFiles>(std::move(files))),
       rules_(std::move(rules)),
       is_token_(std::move(is_token)),
-      ask_figures_(std::move(ask_figures)) {}
+      ask_figures_(std::move(ask_figures)),
+      slices_(std::move(slices)) {}
 
 Site::Reply Site::reply(const HttpRequest& request, const RequestSource& source) const {
   Reply reply = judged(request, source);
@@ -136,9 +137,22 @@ Site::Reply Site::judged(const HttpRequest& request, const RequestSource& source
     reply.ask = [ask = ask_figures_, metrics = first == "metrics"](auto then) { ask(metrics, std::move(then)); };
     return reply;
   }
+  if (path->size() == 1 && first == "slice" && slices_.may_ask) {
+    const auto token = bearer_token(request);
+    if (!token || !is_token_(*token)) return refused_token(token.has_value());
+    if (!slices_.may_ask(*token)) return {Kind::answer, refused_slice()};
+    if (request.method != "GET") return {Kind::answer, wrong_method("GET")};
+    Reply reply{Kind::later, {}};
+    reply.ask = slices_.ask;
+    return reply;
+  }
   std::string name = first;
   for (std::size_t i = 1; i < path->size(); ++i) name += "/" + (*path)[i];
   return {Kind::answer, page_file(page_, request, name, source.is_secure)};
+}
+
+HttpAnswer refused_slice() {
+  return http_sentence(403, "a slice contains everything in the world, and needs the right to control");
 }
 
 HttpAnswer page_file(const PageFiles& page, const HttpRequest& request, const std::string& path, bool is_secure) {

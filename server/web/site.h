@@ -23,10 +23,15 @@ class Site {
  public:
   /// Supplies /health, or /metrics if `metrics` is true; see Reply::ask.
   using AskFigures = std::function<void(bool metrics, std::function<void(HttpAnswer)>)>;
+  /// Supplies /slice. If `may_ask` is null, there is none.
+  struct Slices {
+    std::function<bool(std::string_view token)> may_ask;
+    std::function<void(std::function<void(HttpAnswer)>)> ask;  ///< see Reply::ask
+  };
   /// `is_token` returns true if a token allows viewing the world. It must take the same time for
   /// all tokens of the same length.
   Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
-       AskFigures ask_figures);
+       AskFigures ask_figures, Slices slices = {});
 
   struct Reply {
     enum class Kind : std::uint8_t {
@@ -59,8 +64,11 @@ class Site {
   HostRules rules_;
   std::function<bool(std::string_view)> is_token_;
   AskFigures ask_figures_;
+  Slices slices_;
 };
 
+/// Refuses a request for a slice by a token that may not have one.
+HttpAnswer refused_slice();
 /// Checks the host, the origin and the form of a request. A page from another site must not learn
 /// anything, not even which files exist. Returns the refusal, or nothing if the request is allowed.
 std::optional<HttpAnswer> source_fault(const HttpRequest& request, const RequestSource& source, const HostRules& rules);

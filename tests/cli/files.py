@@ -76,7 +76,11 @@ def hidden_state_of_a_plugin_is_named_live_and_in_a_replay(folder):
         holds(differing(folder, "copy.muster", "--plugin", HIDDEN, "--check"), "file copy.muster-differs.slice reproduces this")
     server.terminate()
     equal(server.wait(timeout=20), 10)
-    holds(server.stderr.read(), "game.Health.value of #1:1 (/orc) is ", 'is one of handler "game.tire" of muster.Update')
+    holds(server.stderr.read(), "game.Health.value of #1:1 (/orc) is ", 'is one of handler "game.tire" of muster.Update',
+          "the new file game.muster-differs.slice reproduces this")
+    equal((folder.path / "game.muster-differs.slice").stat().st_mode & 0o777, 0o600)
+    holds(differing(folder, "game.muster-differs.slice", "--plugin", HIDDEN, "--check"), 'handler "game.tire" of muster.Update')
+    (folder.path / "game.muster-differs.slice").unlink()
     said = differing(folder, "bug.slice", "--plugin", HIDDEN, "--check", "--slice", "again.slice", "--json")
     found = json.loads(said)["differences"][0]
     equal([found[name] for name in ("handler", "message", "component", "field", "entity")],
@@ -88,6 +92,27 @@ def hidden_state_of_a_plugin_is_named_live_and_in_a_replay(folder):
     (folder.path / "moved.slice").rename(folder.path / "bug.slice")
     holds(folder.error(BAD_FILE, "replay", "bug.slice"), "bug.slice: ", "another build wrote it", "hidden 1")
     holds(folder.error(BAD_FILE, "replay", "bug.slice", "--plugin", "none.so"), "none.so")
+
+
+def a_recovery_that_differs_is_named_and_leaves_a_slice(folder):
+    options = "--plugin", HIDDEN, "--autosave", "0", "--hz", "60", "--synctest"
+    server = folder.serve("game.muster", *options)
+    folder.run("clock", "pause")
+    folder.run("clock", "step", "5")
+    folder.run("set", "/orc", "Unit.speed", "9", "--durable")
+    server.kill()
+    server.wait()
+    slice = folder.path / "game.muster-differs.slice"
+    slice.unlink(missing_ok=True)  # of the first server, which did not end
+    server = folder.serve("game.muster", *options)
+    assert slice.exists()
+    equal(slice.stat().st_mode & 0o777, 0o600)
+    holds(differing(folder, slice, "--plugin", HIDDEN, "--check"), 'handler "game.tire" of muster.Update')
+    server.terminate()
+    equal(server.wait(timeout=20), 10)
+    said = server.stderr.read()
+    holds(said, "game.muster: recovery differs: tick ", "game.Health.value of #1:1 (/orc) is ", 'handler "game.tire"',
+          "the new file game.muster-differs.slice reproduces this")
 
 
 def a_replay_has_the_hashes_that_a_server_wrote(folder):

@@ -15,6 +15,7 @@ import ending
 import files
 import importing
 import looking
+import moving
 import operating
 import serving
 import sessions
@@ -30,7 +31,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, tls, watching, command, answers,
+MODULES = (worlds, importing, files, moving, displaced, serving, looking, changing, clock, sessions, template, tokens, tls, watching, command, answers,
            told, descriptors, undoing, playing, ending, operating, rules)
 
 

@@ -47,7 +47,7 @@ class Served:
         with contextlib.closing(connection):
             connection.request(method, path, headers={"Authorization": f"Bearer {token or self.token}"} | fields)
             answer = connection.getresponse()
-            return answer.status, answer.read().decode()
+            return answer.status, answer.read().decode(errors="replace")
 
     def worlds(self, token=None):
         status, text = self.ask("GET", "/worlds", token)
@@ -246,6 +246,11 @@ def a_users_token_opens_its_own_world_only(folder):
     assert "the token is not valid here" in said, said
     equal(set(served.worlds(token)), {"town"})
     equal(served.ask("DELETE", "/worlds/town", token)[0], 401)
+    equal(served.ask("GET", "/w/town/slice", token)[0], 403)  # needs the right to control
+    equal(served.ask("GET", "/w/city/slice", token)[0], 401)
+    status, slice = served.ask("GET", "/w/town/slice")
+    equal((status, slice[:8]), (200, "MUSTERSL"))
+    equal(served.ask("GET", "/w/none/slice")[0], 404)
     served.muster("town", "token", "revoke", "ann")
     served.muster("town", "info", exit=UNREACHABLE, token=token)
 

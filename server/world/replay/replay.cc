@@ -12,23 +12,10 @@
 #include "registry/host.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/record_reader.h"
+#include "server/world/replay/slice_source.h"
 
 namespace muster {
 namespace {
-
-/// Passes on the rows of a slice.
-class SliceSource final : public StateSource {
- public:
-  explicit SliceSource(const Slice& slice) : slice_(slice) {}
-  void rows(StateSection section,
-            const std::function<void(const StateKey&, std::span<const std::byte>)>& take) override {
-    for (const Slice::Row& row : slice_.rows)
-      if (row.key.section == section) take(row.key, row.bytes);
-  }
-
- private:
-  const Slice& slice_;
-};
 
 struct ReplayFault {
   WorldErrorCode code;

@@ -158,47 +158,6 @@ std::unexpected<WorldError> failed(const std::string& path, const std::string& w
 
 }  // namespace
 
-std::expected<Slice, WorldError> slice_of(WorldFile& file, std::uint64_t to_tick) {
-  if (file.is_older())
-    return std::unexpected(WorldError(WorldErrorCode::older, file.path(),
-                                      "of file format " + std::to_string(file.format()) +
-                                          ", of which no slice can be made; the next save converts it"));
-  const FileMeta& meta = file.meta();
-  Slice slice{.world = meta.world,
-              .product = meta.product,
-              .saved = meta.saved,
-              .code = meta.code,
-              .sequence = meta.sequence,
-              .tick = meta.tick,
-              .in_run = meta.level.has_value(),
-              .rows = {},
-              .steps = {},
-              .run_steps = {},
-              .groups = {}};
-  auto loaded = file.load([&](StateSource& source) -> std::expected<void, StateError> {
-    for (std::uint16_t section = 1; section <= section_last; ++section)
-      source.rows(static_cast<StateSection>(section), [&](const StateKey& key, std::span<const std::byte> bytes) {
-        slice.rows.push_back({.key = key, .bytes = copy_of(bytes)});
-      });
-    return {};
-  });
-  if (!loaded) return std::unexpected(std::move(loaded.error()));
-  const std::optional<RunSteps>& of_run = meta.run_steps;
-  auto read = file.steps([&](std::uint64_t number, std::span<const std::byte> bytes) {
-    const bool run = of_run && number >= of_run->first && (of_run->last == 0 || number <= of_run->last);
-    if (run && !slice.in_run) return;  // of the last run, which has ended
-    (run ? slice.run_steps : slice.steps).push_back({.number = number, .bytes = copy_of(bytes)});
-  });
-  if (!read) return std::unexpected(std::move(read.error()));
-  auto journal = file.journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
-    if (group.first_tick > to_tick) return false;
-    slice.groups.push_back(group);
-    return true;
-  });
-  if (!journal) return std::unexpected(std::move(journal.error()));
-  return slice;
-}
-
 std::vector<std::byte> encode(const Slice& slice) {
   SliceWriter out;
   out.begin(Block::meta);

@@ -9,6 +9,7 @@
 // covers every byte, so a slice that was cut or changed anywhere is refused.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -45,9 +46,24 @@ struct Slice {
 /// The newest format, which is the only one so far.
 constexpr std::uint32_t slice_format = 1;
 
-/// Reads the checkpoint and the journal of a world file that is open and was not read before.
-/// Groups that begin after tick `to_tick` are left out. Refuses a file of an older format.
-[[nodiscard]] std::expected<Slice, WorldError> slice_of(WorldFile& file, std::uint64_t to_tick = ~std::uint64_t{0});
+/// Says what a slice contains.
+struct SliceRange {
+  /// Groups that begin after this tick are left out.
+  std::uint64_t to_tick = ~std::uint64_t{0};
+  /// The slice begins at the newest checkpoint that is at least this old and, if `before` is not 0,
+  /// does not contain that input. If the file does not keep such a checkpoint, or if the journal
+  /// does not lead from it to the present, the slice begins at the oldest one from which it does.
+  std::chrono::seconds age = {};
+  std::uint64_t before = 0;
+  /// Limit on the bytes of rows, steps and records. An earlier checkpoint that would exceed it is
+  /// not used.
+  std::uint64_t bytes_max = ~std::uint64_t{0};
+};
+
+/// Reads the checkpoint and the journal of a world file that is open and was not read before. A
+/// slice that begins at an earlier checkpoint has no steps from before it. Refuses a file of an
+/// older format, and fails with `too_large` if the slice exceeds the limit.
+[[nodiscard]] std::expected<Slice, WorldError> slice_of(WorldFile& file, const SliceRange& range = {});
 
 /// Returns the bytes of a file.
 std::vector<std::byte> encode(const Slice& slice);

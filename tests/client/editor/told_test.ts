@@ -344,3 +344,24 @@ test('a world without places says what adds them', async (t) => {
   const editor = await Editor.open(t, world);
   await editor.page.locator('.viewport-note', { hasText: /muster import.*muster new --schema/ }).waitFor();
 });
+test('a button downloads a file that reproduces what the world did, and shows the command', async (t) => {
+  const world = await World.serve(t, [...schema, '--hz', '60']);
+  const other = await world.connect();
+  await other.create(nil, 'camp');
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await page.getByRole('tab', { name: 'Log' }).click();
+  const coming = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Send this bug' }).click();
+  const download = await coming;
+  const name = download.suggestedFilename();
+  assert.match(name, /^town-tick\d+\.slice$/);
+  await page.getByText(`muster replay ${name} --check`).waitFor();
+  await download.saveAs(join(world.folder, name));
+  const replayed = JSON.parse(world.run('replay', name, '--check', '--json')) as { differences: unknown[] };
+  assert.deepEqual(replayed.differences, []);
+  const viewer = await fetch(`http://${world.address}/slice`, {
+    headers: { Authorization: `Bearer ${world.token_for('edit')}` },
+  });
+  assert.equal(viewer.status, 403);
+});

@@ -2,6 +2,7 @@
 import { is_nil, nil, Replica, session } from 'muster-client';
 import type { Entity, StructValue } from 'muster-client';
 
+import { fetch_slice, replay_command } from '../model/bug_slice.js';
 import type { Command } from '../model/commands.js';
 import type { Model } from '../model/model.js';
 import { placeholder } from '../model/operations.js';
@@ -158,6 +159,25 @@ export async function save(model: Model): Promise<void> {
   } catch (error) {
     const { message } = error as Error;
     const sentence = `Not saved: ${model.is_shown_above(message) ? 'the reason is at the top of the page.' : message}`;
+    model.log.problem(sentence);
+    model.notices.say('problem', sentence);
+  }
+}
+/** Downloads a slice, and shows the command that replays it. */
+export async function download_slice(model: Model): Promise<void> {
+  try {
+    const { name, bytes } = await fetch_slice();
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(bytes);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    const command = replay_command(name, model.keeper.status.peek()?.plugins ?? []);
+    model.notices.say('done', `Downloaded ${name}. This reproduces it: ${command}`, [
+      { title: 'Copy the command', run: () => void copy_text(command) },
+    ]);
+  } catch (error) {
+    const sentence = `No file was made: ${(error as Error).message}`;
     model.log.problem(sentence);
     model.notices.say('problem', sentence);
   }
@@ -389,6 +409,19 @@ export function page_commands(model: Model, ui: Ui): Command[] {
             ? undefined
             : 'this session may not save: that needs the right to control',
       run: () => void save(model),
+    },
+    {
+      id: 'world.slice',
+      title: 'Send this bug…',
+      icon: 'bug',
+      enabled: () => model.may_control.value,
+      hint: () =>
+        model.client.value === null
+          ? 'not connected'
+          : model.may_control.value
+            ? undefined
+            : 'this session may not: that needs the right to control',
+      run: () => void download_slice(model),
     },
     {
       id: 'find.tree',

@@ -9,6 +9,7 @@ import type { MessageLine } from '../model/messages.js';
 import { counted, short_text } from '../model/numbers.js';
 import { last_name } from '../model/values.js';
 import { Icon } from '../parts/icon.js';
+import { download_slice } from './actions.js';
 import { usePage } from './context.js';
 import { HistoryList, RunEditList } from './history_lists.js';
 import { preview } from './preview.js';
@@ -102,9 +103,20 @@ export function Console(): JSX.Element {
           </>
         )}
         {ui.tab.value === 'log' && (
-          <button class="tool console-clear" title="Clear" aria-label="Clear the log" onClick={() => model.log.clear()}>
-            <Icon name="eraser" />
-          </button>
+          <>
+            <button
+              class="tool console-clear"
+              title="Send this bug: download a file that reproduces it"
+              aria-label="Send this bug"
+              disabled={!model.may_control.value}
+              onClick={() => void download_slice(model)}
+            >
+              <Icon name="bug" />
+            </button>
+            <button class="tool" title="Clear" aria-label="Clear the log" onClick={() => model.log.clear()}>
+              <Icon name="eraser" />
+            </button>
+          </>
         )}
       </header>
       <div id="console-panel" class="console-body" role="tabpanel" aria-labelledby={`tab-${ui.tab.value}`}>

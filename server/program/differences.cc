@@ -1,0 +1,111 @@
+#include "server/program/differences.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "server/world/replay/slice_copy.h"
+
+namespace muster {
+namespace {
+
+constexpr std::uint64_t differing_bytes_max = std::uint64_t{256} << 20;
+
+/// Returns the hashes of a log in ascending order. If inputs were lost in a crash, the log has
+/// other hashes for the same numbers; the last ones are those of the file.
+std::vector<TickHash> newest_hashes(std::vector<TickHash> all) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, TickHash> newest;
+  for (TickHash& hash : all) newest.insert_or_assign(std::pair(hash.sequence, hash.tick), std::move(hash));
+  std::vector<TickHash> in_order;
+  for (auto& [place, hash] : newest) in_order.push_back(std::move(hash));
+  return in_order;
+}
+
+}  // namespace
+
+std::string differing_slice(const std::string& world) { return world + "-differs.slice"; }
+
+bool write_differing_slice(const std::string& world, std::uint64_t before, std::uint64_t through) {
+  const std::string path = differing_slice(world);
+  const auto slice = slice_of_copy(world, {.before = before, .bytes_max = differing_bytes_max});
+  if (!slice) {
+    spdlog::warn("no slice is written that reproduces this: {}", slice.error().what());
+    return true;
+  }
+  if (slice->last_sequence() < through) return false;
+  if (before != 0 && slice->sequence >= before) {
+    spdlog::warn(
+        "{}: no slice is written that reproduces this, because a save contains it already; start with "
+        "--autosave 0",
+        world);
+    return true;
+  }
+  const auto written = write_slice(path, *slice);
+  if (written)
+    spdlog::warn("the new file {} reproduces this: muster replay {} --check", path, path);
+  else
+    spdlog::warn("no slice is written that reproduces this: {}", written.error().what());
+  return true;
+}
+
+void Differences::note(const SyncDifference& found, std::uint64_t tick) {
+  const std::string value = found.handler + ' ' + found.message + ' ' + found.component + ' ' + found.field;
+  constexpr std::size_t logged_max = 100;
+  const bool is_first = seen_.empty();
+  if (seen_.size() >= logged_max || !seen_.insert(value).second) return;
+  spdlog::error("{}: tick {}: {}", world_, tick, found.text());
+  if (is_first) write_soon(found.first_sequence, found.last_sequence);
+}
+
+void Differences::write_soon(std::uint64_t before, std::uint64_t through) {
+  thread_ = std::thread([this, before, through] {
+    // The inputs are on disk soon, and at the latest with the last save. Each attempt reads the
+    // whole file.
+    constexpr std::chrono::seconds pause_max(60);
+    for (std::chrono::milliseconds pause(500);; pause = std::min<std::chrono::milliseconds>(2 * pause, pause_max)) {
+      bool is_last = false;
+      {
+        std::unique_lock lock(mutex_);
+        is_last = changed_.wait_for(lock, pause, [&] { return ends_; });
+      }
+      if (write_differing_slice(world_, before, through) || is_last) return;
+    }
+  });
+}
+
+void Differences::finish() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+bool check_recovery(const std::string& world, const ReplayInstall& install, ReplayOptions options,
+                    const std::string& hashes) {
+  const auto slice = read_slice_or_world(world);
+  if (!slice || slice->groups.empty()) return false;
+  if (!hashes.empty())
+    if (auto read = read_tick_hashes(hashes)) options.hashes = newest_hashes(std::move(*read));
+  if (!options.check && options.hashes.empty()) return false;
+  const auto report = replay(world, *slice, install, options);
+  if (!report) {
+    spdlog::info("the journal was not checked: {}", report.error().what());
+    return false;
+  }
+  if (report->differences.empty()) {
+    spdlog::info("{}: {} inputs of the journal were done again, and have the same results", world, report->inputs);
+    return false;
+  }
+  for (const ReplayDifference& each : report->differences)
+    spdlog::error("{}: recovery differs: {}", world, each.text());
+  (void)write_differing_slice(world, 0, 0);
+  return true;
+}
+
+}  // namespace muster
