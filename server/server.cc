@@ -9,6 +9,7 @@
 
 #include "server/access/address_file.h"
 #include "server/desk/desk.h"
+#include "server/desk/shared_saves.h"
 #include "server/door/listener.h"
 #include "server/door/listening.h"
 #include "server/page_folder.h"
@@ -124,6 +125,7 @@ struct Server::Impl final : WorldSide {
     }
     if (!address.empty()) browser_address = identity ? "https://" + host_for_browsers(*identity) : "http://" + address;
     publish();
+    world.add_visitor(saves);
     world.add_visitor(*desk);
     if (options.sleep_after.count() > 0) look_for_sleep();
   }
@@ -131,6 +133,7 @@ struct Server::Impl final : WorldSide {
   ~Impl() {
     stop();
     world.remove_visitor(*desk);
+    world.remove_visitor(saves);
   }
 
   void stop() {
@@ -259,9 +262,8 @@ struct Server::Impl final : WorldSide {
   std::uint64_t processor_ns() const override { return processor_clock.now_ns(); }
   std::string hang() const override { return world.hang(); }
   bool begin_save(const std::function<void(Saved)>& then) override {
-    return world.begin_save([then](const std::expected<CheckpointReport, WorldError>& saved) {
-      then(saved ? Saved() : std::unexpected(std::string(saved.error().what())));
-    });
+    saves.ask(then);
+    return true;
   }
   const std::string* recording_error() const override { return world.recording_error(); }
   const std::string* save_error() const override { return world.autosave_error(); }
@@ -335,6 +337,14 @@ struct Server::Impl final : WorldSide {
 
  public:
   World& world;
+  SharedSaves saves{{.begin =
+                         [this](const SharedSaves::Then& then) {
+                           return world.begin_save([then](const std::expected<CheckpointReport, WorldError>& saved) {
+                             then(saved ? Saved() : std::unexpected(std::string(saved.error().what())));
+                           });
+                         },
+                     .sequence = [this] { return world.registry().sequence(); },
+                     .saved = [this] { return world.saved_sequence(); }}};
   ServerOptions options;
   WorldFacts known;
   mutable FrequentProcessorClock processor_clock;

@@ -393,6 +393,15 @@ constexpr std::string_view globals =
     "wctype wctype_l wctype_t wcwidth wint_t wmemchr wmemcmp wmemcpy wmemmove wmempcpy wmemset "
     "wprintf write writev wscanf y0 y0f y0l y1 y1f y1l yn ynf ynl ";
 
+/// Functions of C that GCC knows without a header.
+constexpr std::string_view compiler_functions =
+    " cabs cabsf cabsl cacos cacosf cacosh cacoshf cacoshl cacosl carg cargf cargl casin "
+    "casinf casinh casinhf casinhl casinl catan catanf catanh catanhf catanhl catanl ccos "
+    "ccosf ccosh ccoshf ccoshl ccosl cexp cexpf cexpl cimag cimagf cimagl clog clogf clogl "
+    "conj conjf conjl cpow cpowf cpowl cproj cprojf cprojl creal crealf creall csin csinf "
+    "csinh csinhf csinhl csinl csqrt csqrtf csqrtl ctan ctanf ctanh ctanhf ctanhl ctanl isinf "
+    "isnan ";
+
 constexpr std::string_view c_headers =
     " alloca assert complex ctype dirent endian errno fcntl features fenv float inttypes iso646 "
     "libintl limits locale math memory poll pthread sched semaphore setjmp signal stdalign stdarg "
@@ -412,7 +421,7 @@ bool is_reserved(std::string_view name) {
   return name.starts_with("SYS_") || has(keywords, name) || has(macros, name);
 }
 
-bool is_global(std::string_view name) { return has(globals, name); }
+bool is_global(std::string_view name) { return has(globals, name) || has(compiler_functions, name); }
 
 bool is_c_header(std::string_view stem) { return has(c_headers, stem); }
 

@@ -9,7 +9,8 @@ namespace muster::schemac {
 /// for macros that the headers of Muster, C++ and C define.
 bool is_reserved(std::string_view name);
 
-/// Returns true for names that the headers of C declare in the global namespace, such as `time`.
+/// Returns true for names that the headers of C or compilers declare in the global namespace, such
+/// as `time`.
 bool is_global(std::string_view name);
 
 /// Returns true for the headers of C, without their `.h`, such as `math`. A game's header of the

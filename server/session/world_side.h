@@ -81,9 +81,9 @@ class WorldSide {
   virtual void wake_in(std::chrono::nanoseconds) {}
   /// Writes a line to the server's log.
   virtual void warn(const std::string&) {}
-  /// Begins saving the current state. `then` is called between two inputs, once the state is on
-  /// disk or the save has failed. The call may be made before begin_save() returns. If another save
-  /// is in progress, returns false, and the world flushes when that save ends.
+  /// Begins saving the current state, if necessary after the save that is in progress. `then` is
+  /// called between two inputs, once the state is on disk or the save has failed. The call may be
+  /// made before begin_save() returns. If it returns false, it must be called again after a flush.
   virtual bool begin_save(const std::function<void(Saved)>& then) {
     then({});
     return true;

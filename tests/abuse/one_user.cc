@@ -115,7 +115,16 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
       report.longest_calm[what] = std::max(report.longest_calm[what], waits.longest());
     must(owner.client().ask(session::DropTexts{}));
     report.removed = must(owner.client().ask(session::RemoveOf{.user = mean.user}));
-    return server.memory_bytes();
+    // A save that is being written needs memory that is not left by the user. A removal gives unused
+    // memory back, even if it removes nothing.
+    must(owner.client().ask(session::Save{}));
+    must(owner.client().ask(session::RemoveOf{.user = mean.user}));
+    std::uint64_t least = server.memory_bytes();
+    for (const auto end = Clock::now() + std::chrono::seconds(opens_copies ? 3 : 0); Clock::now() < end;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      least = std::min(least, server.memory_bytes());
+    }
+    return least;
   };
   const auto opened_copy = [&](const std::string& name) -> std::uint64_t {
     if (!opens_copies) return 0;

@@ -109,6 +109,20 @@ TEST_CASE("Names that C++ cannot use get an underscore, and stay apart from othe
   }
 }
 
+TEST_CASE("A global name of a function that compilers know without a header gets an underscore", "[clashes]") {
+  const test::Folder folder;
+  const test::Said said = compile(
+      folder, {{"a.fbs", "namespace isnan; struct isnan { conj:int; }\nnamespace g.isinf; struct A { x:int; }"}},
+      "a.fbs", "-o a.h");
+  INFO(said.errors);
+  REQUIRE(said.code == 0);
+  const std::string header = test::read_file(folder / "a.h");
+  for (const char* text : {"namespace isnan_ {", "struct isnan {", " conj = 0;", "namespace g::isinf {"}) {
+    INFO(text);
+    CHECK(header.find(text) != std::string::npos);
+  }
+}
+
 TEST_CASE("A type of another namespace is named from the global namespace", "[clashes]") {
   const test::Folder folder;
   const test::Said said =

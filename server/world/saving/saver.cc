@@ -487,6 +487,7 @@ bool Saver::do_step(Saving& of) {
   raise_saved(done->report.sequence);
   of.written = std::optional(std::move(done->report));
   of.is_current = true;
+  if (host_.wake) host_.wake();  // a question may be waiting for saved()
   return true;
 }
 

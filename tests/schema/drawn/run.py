@@ -13,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-from draw import Drawer
-
-FLAGS = ["-std=c++23", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fno-color-diagnostics"]
+GROUP = 100  # headers in a translation unit, since a small one mostly costs the common headers
+CHUNK = 500  # schemas that are on disk at a time, and in one call of tsc
+FLAGS = ["-std=c++23", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fno-color-diagnostics"]
 REFUSAL = re.compile(r"(?:^|\n)[^\n]*?\.fbs:\d+:\d+: [\w./-]+: [^\n]+\n\Z")
 COMMON = """#include <muster/messages.h>
 #include <muster/registry.h>
@@ -34,13 +34,21 @@ COMMON = """#include <muster/messages.h>
 """
 
 
+def bare(name):
+    """Returns a full name without what schemac may append to its parts."""
+    return re.sub(r"(_|View)+(\.|$)", r"\2", name)
+
+
 class Project:
     """A drawn schema in a folder of its own."""
 
     def __init__(self, number, folder):
         self.number = number
         self.folder = folder / f"draw-{number}"
-        self.files = Drawer(number).project()
+        drawer = Drawer(number)
+        self.files = drawer.project()
+        self.types = {bare(each) for each in drawer.taken}
+        self.spaces = {bare(each).rsplit(".", depth)[0] for each in drawer.spaces for depth in range(each.count(".") + 1)}
         self.faults = []
         self.refused = False
         for path, text in self.files:
@@ -53,34 +61,54 @@ class Project:
         for path, _ in self.files:
             stem = pathlib.Path(path).stem
             done = subprocess.run([given.schemac, "--flatc", given.flatc, path, "-o", f"out/{stem}.h", "--ts", f"out/{stem}.ts"],
-                                  cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+                                  cwd=self.folder, capture_output=True, text=True, timeout=300, check=False)
             if done.returncode == 0:
                 continue
             self.refused = True
             if done.returncode != 1 or not REFUSAL.search(done.stderr):
                 self.faults.append(f"schemac exited with {done.returncode} and said: {done.stderr}")
             return
-        stem = pathlib.Path(self.files[-1][0]).stem
         if not (self.folder / "out/muster.ts").exists():
             (self.folder / "out/muster.ts").symlink_to("../../muster.ts")
-        (self.folder / "all.cc").write_text(f'#include "out/{stem}.h"\n')
 
-    def source(self):
-        return str(self.folder / "all.cc")
+    def header(self):
+        return self.folder / "out" / (pathlib.Path(self.files[-1][0]).stem + ".h")
 
 
-def compile_all(compiler, prefix, projects):
-    """Compiles several projects in one call, and one by one if that fails."""
-    def run(some):
-        return subprocess.run([*compiler, *flags_of(compiler), *prefix, *[each.source() for each in some]],
-                              capture_output=True, text=True, timeout=3600, check=False)
+def groups(projects):
+    """Divides projects so that no two of a group declare the same name, because a group is compiled
+    as one unit."""
+    made = []
+    for project in projects:
+        for group, types, spaces in made:
+            if len(group) < GROUP and not (project.types & (types | spaces) or project.spaces & types):
+                break
+        else:
+            group, types, spaces = [], set(), set()
+            made.append((group, types, spaces))
+        group.append(project)
+        types |= project.types
+        spaces |= project.spaces
+    return [group for group, _, _ in made]
 
-    if not projects or run(projects).returncode == 0:
+
+def compile_group(compiler, prefix, group, folder):
+    """Compiles the headers of a group as one unit, and halves the group as long as that fails.
+    Only a header that does not compile alone is a fault."""
+    name = re.sub(r"\W+", "-", " ".join(compiler))
+    unit = folder / f"group-{group[0].number}-{len(group)}{name}.cc"
+    unit.write_text("".join(f'#include "{each.header()}"\n' for each in group))
+    done = subprocess.run([*compiler, *flags_of(compiler), "-fsyntax-only", *prefix, unit], capture_output=True, text=True,
+                          timeout=3600, check=False)
+    unit.unlink()
+    if done.returncode == 0:
         return
-    for each in projects:
-        done = run([each])
-        if done.returncode != 0:
-            each.faults.append(f"{' '.join(compiler)}: {done.stderr[:3000]}")
+    if len(group) == 1:
+        group[0].faults.append(f"{' '.join(compiler)}: {done.stderr[:3000]}")
+        return
+    middle = len(group) // 2
+    for half in (group[:middle], group[middle:]):
+        compile_group(compiler, prefix, half, folder)
 
 
 def flags_of(compiler):
@@ -96,8 +124,7 @@ def precompile(compiler, include, folder):
     header.write_text(COMMON)
     is_gcc = "-fno-color-diagnostics" not in flags_of(compiler)
     out = header.with_suffix(".h.gch" if is_gcc else ".h.pch")
-    flags = [flag for flag in flags_of(compiler) if flag != "-fsyntax-only"]
-    subprocess.run([*compiler, *flags, "-I", include, "-x", "c++-header", header, "-o", out], check=True, timeout=600)
+    subprocess.run([*compiler, *flags_of(compiler), "-I", include, "-x", "c++-header", header, "-o", out], check=True, timeout=600)
     return ["-I", include, *(["-include", str(header)] if is_gcc else ["-include-pch", str(out)])]
 
 
@@ -142,14 +169,13 @@ def main():
                    timeout=60)
     print(f"schemas {given.first} to {given.first + given.draws - 1}", flush=True)
     refused, faulty = 0, 0
-    for begin in range(given.first, given.first + given.draws, 50):
-        projects = [Project(number, folder) for number in range(begin, min(begin + 50, given.first + given.draws))]
+    for begin in range(given.first, given.first + given.draws, CHUNK):
+        projects = [Project(number, folder) for number in range(begin, min(begin + CHUNK, given.first + given.draws))]
         with concurrent.futures.ThreadPoolExecutor(2) as threads:
             list(threads.map(lambda each: each.generate(given), projects))
             good = [each for each in projects if not each.refused]
-            for compiler, prefix in zip(compilers, prefixes):
-                halves = [good[0::2], good[1::2]]
-                list(threads.map(lambda half, c=compiler, p=prefix: compile_all(c, p, half), halves))
+            units = [(compiler, prefix, group) for group in groups(good) for compiler, prefix in zip(compilers, prefixes)]
+            list(threads.map(lambda each: compile_group(*each, folder), units))
         if given.tsc:
             check_typescript(given, good, folder)
         refused += sum(each.refused for each in projects)

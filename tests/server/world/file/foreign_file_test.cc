@@ -93,6 +93,25 @@ TEST_CASE("a world with another program's table that runs code is refused, and o
   }
 }
 
+TEST_CASE("the check of a file's structure ends after a number of steps, and the file is refused", "[foreign]") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  make_world(path);
+  // Each of the small rows lacks many columns, each of which the check looks at.
+  std::string columns;
+  for (int i = 0; i < 1900; ++i) columns += ",c" + std::to_string(i) + " NOT NULL DEFAULT 0";
+  run_sql(path,
+          "CREATE TABLE t(a); WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) "
+          "INSERT INTO t SELECT 1 FROM n; PRAGMA writable_schema = ON; "
+          "UPDATE sqlite_schema SET sql = 'CREATE TABLE t(a" +
+              columns + ")' WHERE name = 't'");
+  CHECK(refusal(path, WorldErrorCode::damaged) ==
+        "damaged: checking its structure takes longer than a file of this size needs");
+  CHECK_FALSE(verify(path));
+  run_sql(path, "DROP TABLE t");
+  CHECK(WorldFile::open(path));
+}
+
 TEST_CASE("a lock file that is a symbolic link is refused, and the file behind it stays as it was", "[foreign]") {
   const Directory directory;
   const std::string path = directory / "w.muster";
