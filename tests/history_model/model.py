@@ -281,8 +281,8 @@ class Model:
             history.undo.pop()
 
     def append(self, step, parts):
-        """Appends the parts, joins those that concern the same place as an earlier one, and then
-        drops those that restore nothing."""
+        """Appends the parts, joins those that concern the same place as an earlier one, and drops
+        those that then restore nothing."""
         for part in parts:
             part.sequence = step.sequence
             earlier = self.joinable(step.parts, part)
@@ -290,8 +290,8 @@ class Model:
                 step.parts.append(part)
                 continue
             earlier.after, earlier.sequence = part.after, part.sequence
-        step.parts = [each for each in step.parts if each.kind not in JOINED or not (
-            each.before.same(each.after) if each.kind == "moved" else each.before == each.after)]
+            if earlier.before.same(earlier.after) if earlier.kind == "moved" else earlier.before == earlier.after:
+                step.parts = [each for each in step.parts if each is not earlier]
 
     @staticmethod
     def joinable(parts, part):
