@@ -17,7 +17,7 @@ void StepParts::know(std::uint32_t number) {
     case PartKind::destroyed: last_destroyed_ = number; [[fallthrough]];
     case PartKind::created:
     case PartKind::moved:
-    case PartKind::renamed: last_structural_ = number; return;
+    case PartKind::renamed: structural_.push_back(number); return;
     case PartKind::defined: templates_[part.details->name] = number; return;
   }
 }
@@ -36,9 +36,12 @@ Part* StepParts::find(const Part& part) {
     }
     case PartKind::moved:
     case PartKind::renamed: {
-      if (last_structural_ == none) return nullptr;
-      Part& last = step_.parts[last_structural_];
-      return last.kind == part.kind && last.entity == part.entity ? &last : nullptr;
+      for (; !structural_.empty(); structural_.pop_back()) {
+        Part& last = step_.parts[structural_.back()];
+        if (last.kind == part.kind && last.entity == part.entity) return &last;
+        if (!last.idle()) break;
+      }
+      return nullptr;
     }
     case PartKind::defined: {
       const auto known = templates_.find(part.details->name);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "registry/history/parts.h"
 
@@ -11,7 +13,8 @@ namespace muster::history {
 /// A field is joined unless its component was added or removed in between, or its entity destroyed
 /// and revived. A move or a new name is joined only if nothing else was created, destroyed, moved
 /// or renamed in between, because the places and names of siblings depend on each other. Otherwise,
-/// the inverses of the parts, applied in reverse order, would not restore the state.
+/// the inverses of the parts, applied in reverse order, would not restore the state. Parts that
+/// have become idle are not in between.
 class StepParts {
  public:
   /// Adds parts to `step`, which must outlive this object. Existing parts are taken into account.
@@ -60,7 +63,10 @@ class StepParts {
   // and of each template.
   std::unordered_map<Key, std::uint32_t, Hash> fields_, components_;
   std::unordered_map<std::string, std::uint32_t> templates_;
-  std::uint32_t last_destroyed_ = none, last_structural_ = none;
+  std::uint32_t last_destroyed_ = none;
+  // Numbers of the parts that created, destroyed, moved or renamed, without those that have become
+  // idle and are followed by another one of these.
+  std::vector<std::uint32_t> structural_;
 };
 
 }  // namespace muster::history

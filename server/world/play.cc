@@ -70,6 +70,8 @@ std::expected<void, WorldError> World::Impl::stop_playing() {
   saver.settle();
   const std::vector<EditHistory::Saved> edits = history.all();
   if (auto returned = return_to_level(); !returned) return returned;
+  // The world has just been opened, and these are the grants that the run left.
+  if (!left_grants.empty()) left_grants = registry.host().left_grants();
   // What is kept is part of the level that is saved below, and not of the run's journal.
   saver.pause_recording();
   set_bounds();

@@ -1,5 +1,16 @@
 """Levels and runs: play, stop, and what a crash leaves. Past states."""
-from shared import GAME, REFUSED, USAGE, equal, game, holds
+import contextlib
+import json
+import os
+import random
+import sys
+import time
+
+from shared import GAME, REFUSED, ROOT, SESSION, USAGE, equal, game, holds
+
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+from session import EACH, TIMED, Batch, Message, Session, Stream  # noqa: E402
+from world_rows import differing, saved  # noqa: E402
 
 
 def level(served):
@@ -149,3 +160,66 @@ def a_past_state_comes_back_by_its_tick_or_time_and_the_restore_can_be_taken_bac
     equal([each["name"] for each in folder.json("ls")], ["tower"])
     folder.run("play")
     holds(folder.error(REFUSED, "restore", "--at", "5"), "a run is on: `muster stop` ends it")
+
+
+def session_of(folder):
+    beside = json.loads((folder.path / "game.muster-server.json").read_text())
+    session = Session(Stream(beside["address"]), SESSION.read_bytes())
+    session.hello(beside["token"])
+    session.get_schema()
+    return session
+
+
+def seen(folder, token):
+    """What commands say of the level."""
+    histories = [folder.json("history", "--limit", "100"), folder.json("history", "--limit", "100", "--token", token)]
+    clock = folder.json("clock")
+    return [folder.json("tree"), folder.json("templates"), folder.json("timers"), [each["steps"] for each in histories],
+            [clock[name] for name in ("tick", "paused", "speed")]]
+
+
+def after_any_number_of_plays_edits_and_stops_the_level_is_what_it_was(folder):
+    rounds = int(os.environ.get("MUSTER_PLAYS", "3"))
+    draws = random.Random(rounds)
+    world = folder.path / "game.muster"
+    folder.run("new", world, "--schema", GAME)
+    folder.serve("game.muster", "--level", "--hz", "100")
+    ann = folder.json("token", "create", "ann", "--role", "edit")["token"]
+    folder.run("spawn", "/town")
+    for name in ("tower", "gate", "mill"):
+        folder.run("spawn", f"/town/{name}", "Health.value=80", "Unit.speed=1")
+    folder.run("set", "mill", "Health.value", "70", "--token", ann)
+    folder.run("spawn", "/ruin", "Health")
+    folder.run("undo")
+    # The ruin cannot be made again then, so its id is free.
+    folder.run("set", "gate", "Health.value", "60")
+    edits = [("set", "tower", "Health.value", "5"), ("add", "town", "Unit", "speed=3"), ("remove", "mill", "Unit"),
+             ("destroy", "gate"), ("reparent", "mill", "/"), ("rename", "tower", "keep"), ("undo",), ("undo", "--token", ann),
+             ("spawn", "/orc", "Health.value=3"), ("set", "gate", "Unit.target", "tower"), ("save",),
+             ("push", "town", "Damage", "--below"), ("set", "town/mill", "Health.value", "9", "--token", ann)]
+    with contextlib.closing(session_of(folder)) as session:
+        for due_s in (0.05, 3600):  # the first one is due in each run
+            session.push_batch(Batch("game.Damage", TIMED, [], argument=int(due_s * 1e9), inner=Batch(
+                "game.Damage", EACH, [Message((1, 1), {"amount": 1}, {})])))
+        equal(len(folder.json("timers")), 2)
+        for number in range(rounds):
+            folder.run("save")
+            level, (rows, steps) = seen(folder, ann), saved(world)
+            folder.run("play")
+            equal(differing(saved(world, of_level=True)[0], rows), [])
+            session.ids.clear()
+            session.next_id()  # and more are granted, but not used
+            folder.run("spawn", "/hut")
+            # A command that an earlier one makes impossible is refused.
+            for edit in draws.sample(edits, 3):
+                folder.try_(*edit)
+            until = time.monotonic() + 60
+            while len(folder.json("timers")) > 1:
+                assert time.monotonic() < until, "no timer is due"
+            folder.run("stop")
+            folder.run("save")
+            equal(seen(folder, ann), level)
+            after = saved(world)
+            equal([differing(after[0], rows), differing(after[1], steps)], [[], []])
+            if number % 4 == 3:
+                folder.run("set", "gate", "Health.value", str(number % 50))

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Runs `muster` and `muster-server` as people do, in folders of their own: every command, its JSON, its errors and exit codes.
 
-`run.py MUSTER SERVER GAME_BFBS SOURCE_ROOT SESSION_BFBS [NAME...]`; NAMEs pick tests. The last line is `N passed, N failed`.
+`run.py MUSTER SERVER GAME_BFBS SOURCE_ROOT SESSION_BFBS [NAME...]`; NAMEs pick tests. Each test may take MUSTER_SECONDS, 180 if
+not given. The last line is `N passed, N failed`.
 """
+import os
 import sys
 
 import answers
@@ -40,7 +42,7 @@ def main():
              if getattr(test, "__module__", None) == module.__name__ and not hasattr(test, "__wrapped__")
              and test.__code__.co_varnames[:test.__code__.co_argcount] == ("folder",)]
     return run_tests([test for test in tests if not sys.argv[6:] or test.__name__ in sys.argv[6:]],
-                     lambda path: Folder(path, MUSTER, SERVER))
+                     lambda path: Folder(path, MUSTER, SERVER), seconds=int(os.environ.get("MUSTER_SECONDS", "180")))
 
 
 if __name__ == "__main__":

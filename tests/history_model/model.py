@@ -35,13 +35,29 @@ class Skipped(Exception):
         self.reason, self.user, self.mine, self.theirs = reason, user, mine, theirs
 
 
+class Recorded:
+    """The parts of all steps, by the entity that they concern; those of templates are under ""."""
+
+    def __init__(self, histories):
+        self.parts = {}  # entity -> the user and the part, for each
+        # Parked entity -> the sequence of each part that can revive it, and its parent then.
+        self.graves = {}
+        for user, history in histories.items():
+            for step in history.undo + history.redo:
+                for part in step.parts:
+                    self.parts.setdefault(part.entity, []).append((user, part))
+                    for each in part.before if part.kind == "destroyed" else ():
+                        parent = each.parent if each.symbol != part.entity else part.place.parent
+                        self.graves.setdefault(each.symbol, []).append((part.sequence, parent))
+
+
 class Undoing:
     """Applies the inverse of one step to a world and remembers what that did."""
 
-    def __init__(self, model, world, user, overwrite, alive_after=None):
+    def __init__(self, recorded, world, user, overwrite, alive_after=None):
         """`alive_after` has the entities that are alive or parked after the undo. If it is None,
         all references are kept; such a trial run shows which entities will be alive."""
-        self.model, self.world, self.user, self.overwrite = model, world, user, overwrite
+        self.recorded, self.world, self.user, self.overwrite = recorded, world, user, overwrite
         self.alive_after = alive_after
         self.made, self.skipped, self.revived = [], [], set()
         self.done = self.nil_references = self.other_parents = self.other_names = 0
@@ -60,16 +76,13 @@ class Undoing:
 
     # ---- conflicts -----------------------------------------------------------------------------
 
-    def other_editor(self, part, is_edit):
-        """The other user with the newest later edit of which `is_edit` is true, or None."""
+    def other_editor(self, part, entities, is_edit=lambda _: True):
+        """The other user with the newest later edit of these entities of which `is_edit` is true,
+        or None."""
         newest, editor = part.sequence, None
-        for user, history in self.model.histories.items():
-            if user == self.user:
-                continue
-            for step in history.undo + history.redo:
-                for each in step.parts:
-                    if each.sequence > newest and is_edit(each):
-                        newest, editor = each.sequence, user
+        for user, each in (found for entity in entities for found in self.recorded.parts.get(entity, ())):
+            if user != self.user and each.sequence > newest and is_edit(each):
+                newest, editor = each.sequence, user
         return editor
 
     def skip_if(self, conflict, editor, mine=None, theirs=None, reason="edited_by_other"):
@@ -85,11 +98,9 @@ class Undoing:
         """The nearest ancestor of a dead parent that is alive, or None."""
         parent = place.parent
         while parent is not None and not self.world.alive(parent):
-            graves = [(part.sequence, each.parent if each.symbol != part.entity else part.place.parent)
-                      for part in self.model.destroyed_parts() for each in part.before if each.symbol == parent]
-            if not graves:
+            if parent not in self.recorded.graves:
                 return next((each for each in place.ancestors if self.world.alive(each)), None)
-            parent = max(graves, key=lambda grave: grave[0])[1]
+            parent = max(self.recorded.graves[parent], key=lambda grave: grave[0])[1]
         return parent
 
     def without_dead(self, value):
@@ -116,7 +127,7 @@ class Undoing:
             raise Skipped("component_missing")
         now = components[part.component][part.property]
         wanted = self.without_dead(part.before)
-        editor = self.other_editor(part, lambda each: each.key() == part.key() or each.key() in (
+        editor = self.other_editor(part, [part.entity], lambda each: each.key() == part.key() or each.key() in (
             ("added", part.entity, part.component, ""), ("removed", part.entity, part.component, "")))
         self.skip_if(now != part.after, editor, wanted, now)
         made = self.world.write_property(part.entity, part.component, part.property, wanted)
@@ -127,8 +138,8 @@ class Undoing:
     def added(self, part):
         if part.component not in self.need(part.entity).components:
             return []
-        self.skip_if(True, self.other_editor(part, lambda each: (each.kind, each.entity, each.component) == (
-            "field", part.entity, part.component)))
+        self.skip_if(True, self.other_editor(part, [part.entity], lambda each: (each.kind, each.component) == (
+            "field", part.component)))
         return self.world.take_component(part.entity, part.component)
 
     def removed(self, part):
@@ -141,8 +152,7 @@ class Undoing:
     def created(self, part):
         if not self.world.alive(part.entity):
             return []
-        below = self.world.subtree(part.entity)
-        self.skip_if(True, self.other_editor(part, lambda each: each.entity in below), reason="worked_on_by_other")
+        self.skip_if(True, self.other_editor(part, self.world.subtree(part.entity)), reason="worked_on_by_other")
         return self.world.take_subtree(part.entity)
 
     def destroyed(self, part):
@@ -164,7 +174,7 @@ class Undoing:
 
     def moved(self, part):
         entity = self.need(part.entity)
-        editor = self.other_editor(part, lambda each: each.key() == part.key())
+        editor = self.other_editor(part, [part.entity], lambda each: each.key() == part.key())
         self.skip_if(not self.world.place_of(part.entity).same(part.after), editor)
         place, other_parent = part.before, False
         if place.parent is not None and not self.world.alive(place.parent):
@@ -184,7 +194,7 @@ class Undoing:
 
     def renamed(self, part):
         entity = self.need(part.entity)
-        editor = self.other_editor(part, lambda each: each.key() == part.key())
+        editor = self.other_editor(part, [part.entity], lambda each: each.key() == part.key())
         self.skip_if(entity.name != part.after, editor)
         name = self.world.free_name([entity.parent], part.before, part.entity)
         made = self.world.give_name(part.entity, name)
@@ -192,7 +202,7 @@ class Undoing:
         return made
 
     def template(self, part):
-        editor = self.other_editor(part, lambda each: each.key() == part.key())
+        editor = self.other_editor(part, [part.entity], lambda each: each.key() == part.key())
         self.skip_if(self.world.templates.get(part.property) != part.after, editor)
         return self.world.define_template(part.property, part.before)
 
@@ -271,8 +281,8 @@ class Model:
             history.undo.pop()
 
     def append(self, step, parts):
-        """Appends the parts, joins those that concern the same place as an earlier one, and then
-        drops those that restore nothing."""
+        """Appends the parts, joins those that concern the same place as an earlier one, and drops
+        those that then restore nothing."""
         for part in parts:
             part.sequence = step.sequence
             earlier = self.joinable(step.parts, part)
@@ -280,8 +290,8 @@ class Model:
                 step.parts.append(part)
                 continue
             earlier.after, earlier.sequence = part.after, part.sequence
-        step.parts = [each for each in step.parts if each.kind not in JOINED or not (
-            each.before.same(each.after) if each.kind == "moved" else each.before == each.after)]
+            if earlier.before.same(earlier.after) if earlier.kind == "moved" else earlier.before == earlier.after:
+                step.parts = [each for each in step.parts if each is not earlier]
 
     @staticmethod
     def joinable(parts, part):
@@ -300,26 +310,19 @@ class Model:
 
     # ---- undo and redo -------------------------------------------------------------------------
 
-    def destroyed_parts(self):
-        """All parts with which a history can revive entities."""
-        return [part for history in self.histories.values() for step in history.undo + history.redo
-                for part in step.parts if part.kind == "destroyed"]
-
     def undo(self, session, verb, argument):
         user = USERS[session]
         history = self.histories[user]
         overwrite, dry = argument.get("on_conflict") == "overwrite", argument.get("dry", 0)
         source, target = (history.undo, history.redo) if verb == "undo" else (history.redo, history.undo)
         steps = source[:]
-        passed_over = 0
+        recorded, passed_over = Recorded(self.histories), 0
         while steps:
             step = steps.pop()
-            trial = Undoing(self, self.world.copied(), user, overwrite).undo(step)
+            trial = Undoing(recorded, self.world.copied(), user, overwrite).undo(step)
             world = self.world.copied()
-            parked = {each.symbol for part in [*self.destroyed_parts(), *step.parts] if part.kind == "destroyed"
-                      for each in part.before}
-            known = set(self.world.entities) | set(trial.world.entities) | parked
-            done = Undoing(self, world, user, overwrite, known).undo(step)
+            known = set(self.world.entities) | set(trial.world.entities) | set(recorded.graves)
+            done = Undoing(recorded, world, user, overwrite, known).undo(step)
             made = Step([], step.label, None, self.sequence + 1)
             self.append(made, done.made)
             if not made.parts:

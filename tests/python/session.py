@@ -1,6 +1,7 @@
 """A client of Muster, written from docs/protocol.md, docs/batches.md and the schemas that these name."""
 import base64
 import dataclasses
+import functools
 import hashlib
 import hmac
 import socket
@@ -39,13 +40,17 @@ def entity_value(pair):
     return {"index": pair[0], "generation": pair[1]}
 
 
+# Tests start servers with the same types again and again.
+read_schema_once = functools.lru_cache(maxsize=16)(read_schema)
+
+
 class Types:
     def __init__(self):
         self.by_name, self.by_id = {}, {}
 
     def add(self, data):
         """Those of a binary schema."""
-        for name, each in read_schema(data).items():
+        for name, each in read_schema_once(bytes(data)).items():
             self.by_name[name] = each
             self.by_id[hash32(name)] = each
 

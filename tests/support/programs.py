@@ -34,6 +34,12 @@ class Folder:
     def json(self, *arguments, exit=0):
         return json.loads(self.run(*arguments, "--json", exit=exit))
 
+    def try_(self, *arguments):
+        """Runs a command that may be refused."""
+        ran = subprocess.run([self.commands[0], *map(str, arguments)], cwd=self.path, env=self.environment, capture_output=True,
+                             text=True, timeout=60, check=False)
+        assert ran.returncode in (0, 1), f"muster {arguments}: exit {ran.returncode}\n{ran.stdout}{ran.stderr}"
+
     def error(self, exit, *arguments, **environment):
         """What is said without the program's name."""
         said = self.run(*arguments, exit=exit, **environment)

@@ -19,9 +19,9 @@ import type { Browser, Locator, Page } from 'playwright-core';
 /** For whatever is waited for: on a machine that many share a page takes 20 s to open. */
 const patience_ms = 60_000;
 
-/** One test, which fails where it takes longer than four minutes. */
-export function test(name: string, run: (t: TestContext) => Promise<void>): void {
-  void node_test(name, { timeout: 4 * patience_ms }, run);
+/** Adds a test, which fails if it takes longer than so many minutes. */
+export function test(name: string, run: (t: TestContext) => Promise<void>, minutes = 4): void {
+  void node_test(name, { timeout: minutes * 60_000 }, run);
 }
 
 export function given(variable: string): string {

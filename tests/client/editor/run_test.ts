@@ -1,6 +1,8 @@
 // A level and runs of it in the page: the changes of a run are gone when it ends, in all pages and
 // without a reload, and no edit that was begun in the one gets into the other.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 
 import { nil, session } from 'muster-client';
 import type { Client, Entity } from 'muster-client';
@@ -195,3 +197,46 @@ test('an edit that a page has sent before it hears of the stop is refused, and i
   assert.equal(await x_of(other, crate), 5);
   await until('the field shows the level', async () => (await box.inputValue()) === '5');
 });
+
+const plays = Number(process.env.MUSTER_PLAYS ?? 4);
+
+test(
+  'after any number of plays, edits and stops, the file contains the level and the history that it contained',
+  async (t) => {
+    const { world, other, crate, rock } = await town(t);
+    await other.play();
+    await other.stop_playing(); // ids that were granted and not used are the world's again
+    const saved = async (): Promise<string> => {
+      await other.ask(session.Save);
+      return execFileSync('python3', [join(given('MUSTER_SOURCES'), 'tests/support/world_rows.py'), world.path], { encoding: 'utf8' });
+    };
+    const editor = await Editor.open(t, world);
+    await editor.open_row('camp');
+    await editor.select('crate');
+    let level = await saved();
+    for (let i = 0; i < plays; ++i) {
+      await button(editor, 'Play').click();
+      await says(editor, 'Run');
+      await editor.type(transform, 'position x', String(40 + i));
+      await until('the run is edited', async () => (await x_of(other, crate)) === 40 + i);
+      if (i % 2 === 0) {
+        await editor.menu('rock', 'Duplicate');
+        await editor.row('rock~2').waitFor();
+      } else {
+        await editor.menu('rock', 'Delete');
+        await until('rock is deleted', async () => (await editor.row('rock').count()) === 0);
+      }
+      await editor.row('crate').click();
+      await button(editor, 'Stop').click();
+      await says(editor, 'Level');
+      await until('the page shows the level', async () => (await editor.row('rock~2').count()) === 0 && (await editor.row('rock').count()) === 1);
+      assert.equal(await saved(), level, `after play ${i + 1}`);
+      assert.equal(await x_of(other, rock), 9);
+      if (i % 3 !== 2) continue;
+      await editor.type(transform, 'position y', String(i));
+      await until('the level is edited', async () => ((await component(other, crate, transform)).position as { y: number }).y === i);
+      level = await saved();
+    }
+  },
+  4 + plays / 4,
+);

@@ -46,7 +46,7 @@ test('a deleted tree comes back with its ids, its order, the references to it, a
   await until('they are gone again', async () => (await has_children(other, camp)).join() === 'owl');
 });
 
-test('steps can be undone after a reload, and by another page of the same user', async (t) => {
+test('steps can be undone after a reload, by another page of the same user, and by the command', async (t) => {
   const world = await World.serve(t, schema);
   const other = await world.connect();
   const orc = await other.create(nil, 'orc', [health, { value: 50 }]);
@@ -68,6 +68,12 @@ test('steps can be undone after a reload, and by another page of the same user',
   await redo(editor);
   await redo(editor);
   await until('both are done again', async () => (await value_of(other, orc)) === 3);
+  await button(editor, 'Nothing to redo').waitFor();
+  world.run('undo', '--world', world.path);
+  await until('the command has undone the last one', async () => (await value_of(other, orc)) === 2);
+  await button(editor, 'Redo: Set value of orc').waitFor();
+  await redo(editor);
+  await until('the page has done it again', async () => (await value_of(other, orc)) === 3);
   await button(editor, 'Nothing to redo').waitFor();
 });
 

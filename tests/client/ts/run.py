@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Runs one file of tests with Node's own runner: `run.py NODE FILE.js`. The last line is `N passed, N failed`."""
+"""Runs one file of tests with Node's own runner: `run.py NODE FILE.js`. It may take MUSTER_SECONDS,
+580 if not given. The last line is `N passed, N failed`."""
+import os
 import re
 import subprocess
 import sys
@@ -7,7 +9,8 @@ import sys
 
 def main(node, file):
     try:
-        ran = subprocess.run([node, "--test-reporter=tap", file], capture_output=True, text=True, check=False, timeout=580)
+        ran = subprocess.run([node, "--test-reporter=tap", file], capture_output=True, text=True, check=False,
+                             timeout=int(os.environ.get("MUSTER_SECONDS", "580")))
     except subprocess.TimeoutExpired as over:
         print((over.stdout or b"").decode(errors="replace"), "\nit does not come to an end\n0 passed, 1 failed")
         return 1

@@ -58,6 +58,35 @@ TEST_CASE("what changes nothing, is refused, or is no edit does not enter a hist
   CHECK(w.undo(1).done == 0);
 }
 
+TEST_CASE("names and places that a step changes and then restores are no part of it") {
+  World w;
+  const std::uint64_t gesture = GENERATE(0u, 7u);
+  CAPTURE(gesture);
+  BatchBuilder edits;
+  edits.append(w.orc, Rename{.name = w.registry.intern("x")});
+  edits.append(w.camp, Rename{.name = w.registry.intern("y")});
+  edits.append(w.orc, Reparent{.parent = w.camp});
+  edits.append(w.orc, Reparent{});
+  edits.append(w.camp, Rename{.name = w.registry.intern("camp")});
+  SECTION("so that nothing may be left") {
+    edits.append(w.orc, Rename{.name = w.registry.intern("orc")});
+    CHECK(w.step(1, edits, gesture).refused == 0);
+    CHECK(w.undos(1) == 0);
+  }
+  SECTION("and what is left is joined") {
+    const std::string before = w.contents();
+    edits.append(w.orc, Rename{.name = w.registry.intern("y")});
+    CHECK(w.step(1, edits, gesture).refused == 0);
+    REQUIRE(w.undos(1) == 1);
+    CHECK(w.history.list(1, 0, 1)[0].parts == 1);
+    const std::string after = w.contents();
+    w.undo(1);
+    CHECK(w.contents() == before);
+    w.redo(1);
+    CHECK(w.contents() == after);
+  }
+}
+
 TEST_CASE("a Step is one step with a label") {
   World w;
   BatchBuilder edits;

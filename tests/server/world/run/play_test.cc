@@ -109,6 +109,28 @@ TEST_CASE("a world that is opened as a level ends its run and is paused") {
   CHECK(played.world.pace().paused);
 }
 
+TEST_CASE("ids that were granted in a run are not returned to the level") {
+  for (const bool as_level : {true, false}) {
+    CAPTURE(as_level);
+    const Directory directory;
+    const std::string path = directory / "w.muster";
+    std::map<StateKey, std::string> level;
+    {
+      Played played(path);
+      level = rows_of(played.world.registry());
+      REQUIRE(played.world.play());
+      (void)played.world.registry().host().grant(5, 11);
+      played.tick();
+    }
+    WorldOptions with = options();
+    with.level = as_level;
+    Played played(path, with);
+    if (!as_level) REQUIRE(played.world.stop_playing());
+    (void)played.world.poll();
+    CHECK(rows_of(played.world.registry()) == level);
+  }
+}
+
 TEST_CASE("the level survives another program that writes to the file during the run") {
   const Directory directory;
   const std::string path = directory / "w.muster";
