@@ -1,5 +1,5 @@
-// Undo of a deletion that revives a subtree, beside a hand-written copy of everything that a revival
-// must write: the rows, the links between parents and children, the index of names, and the
+// Undo of a deletion that revives a subtree, beside a hand-written copy of everything that a
+// revival must write: the rows, the links between parents and children, the index of names, and the
 // directory of ids. The variant `rows` copies only the rows.
 #include <array>
 #include <memory>
@@ -153,17 +153,21 @@ void rows(Measure& measure) {
 }
 void limit(Measure& measure) {
   auto& plain = kept<PlainLevel>();
-  measure.run(nodes, [&] { plain.clear(); }, [&] {
-    for (const SavedRow& row : plain.saved) plain.put(row);
-    benchmark::ClobberMemory();
-  });
+  measure.run(
+      nodes, [&] { plain.clear(); },
+      [&] {
+        for (const SavedRow& row : plain.saved) plain.put(row);
+        benchmark::ClobberMemory();
+      });
 }
 void undo(Measure& measure) {
   auto& level = kept<Level>();
-  measure.run(nodes, [&] { level.destroy(); }, [&] {
-    level.history.apply(HistoryAct::undo, level.designer(), Conflicts::skip, false);
-    level.history.release_ids();
-  });
+  measure.run(
+      nodes, [&] { level.destroy(); },
+      [&] {
+        level.history.apply(HistoryAct::undo, level.designer(), Conflicts::skip, false);
+        level.history.release_ids();
+      });
 }
 
 const Entry limit_row("revive_99k/limit", no_goal, limit);
