@@ -45,6 +45,7 @@ set(muster_registry_sources
   messages/utf8.cc
   messages/value_parse.cc
   messages/value_text.cc
+  registry/apply/create_run.cc
   registry/apply/left_columns.cc
   registry/apply/managers.cc
   registry/apply/outbox.cc
@@ -96,6 +97,7 @@ set(muster_registry_sources
   registry/history/saved_steps.cc
   registry/history/snapshot_taking.cc
   registry/history/step_parts.cc
+  registry/history/step_writer.cc
   registry/host.cc
   registry/moments/copies.cc
   registry/moments/id_moments.cc

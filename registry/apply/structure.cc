@@ -161,6 +161,7 @@ void Structure::write(Row row, const RowPlan& plan, const std::byte* payload, bo
 
 void Structure::forget_plans() {
   create_plan_ = set_plan_ = {};
+  run_plans_ = {};
   templates_.forget_plans();
 }
 

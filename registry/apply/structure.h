@@ -2,18 +2,24 @@
 // Reparent, Rename, InternText, grants, and templates. Each message is either applied completely or
 // refused without effect.
 //
-//   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is checked
-//     edited()                      a log sees it, if a session sent it             registry/apply/edit_log.h
-//       create, set, remove ...     row by row                                      registry/storage/storage.h, hierarchy.h, names.h
-//       many rows at once           Create, Destroy; Reparent to another depth      registry/storage/bulk_rows.h
-//       a tree                      Spawn                                           registry/apply/tree_rows.h
-//     begin_step(), end_step()      parked ids, and a Step that is taken back       registry/apply/steps.cc
+//   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is
+//   checked
+//     edited()                      a log sees it, if a session sent it            
+//     registry/apply/edit_log.h
+//       create, set, remove ...     row by row                                     
+//       registry/storage/storage.h, hierarchy.h, names.h many rows at once           Create,
+//       Destroy; Reparent to another depth      registry/storage/bulk_rows.h a tree                
+//            Spawn                                           registry/apply/tree_rows.h
+//     begin_step(), end_step()      parked ids, and a Step that is taken back      
+//     registry/apply/steps.cc create_run()                  many Creates of a Step                 
+//             registry/apply/create_run.cc
 //
 // Apart from this class, only HostCall writes rows, for some of the host's own calls
 // (registry/delivery/host_call.h). A load fills a separate state, and handlers write only component
 // values. tests/checks/writes.py detects any other code that writes rows.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -116,6 +122,14 @@ class Structure {
   /// the world and the states of ids are those from before begin_step(). Texts, archetypes, and the
   /// order of rows are not taken back. Stops the program if what the log returns cannot be applied.
   void end_step(bool applied);
+  /// Applies up to `most` Creates in a batch of kind `each` from message `begin` on, as if they
+  /// were applied one at a time, but with a single edit for the log. Stops before the first one
+  /// that must be applied by itself, for example because it would be refused. Returns the number of
+  /// entities. The caller must know that no handler is waiting for them, and must have called
+  /// begin_step().
+  std::uint32_t create_run(const BatchView& batch, std::uint32_t begin, std::uint32_t most);
+  /// Shorter runs are not worth the preparation; create_run() returns 0.
+  static constexpr std::uint32_t run_shortest = 16;
   /// Releases the id of a Create or Spawn that is not delivered, if the registry has reserved it.
   void give_up_reserved(std::span<const Entity> ids);
 
@@ -234,6 +248,8 @@ class Structure {
     std::vector<std::uint16_t> enabled;  // presence columns of `to` that are set to present
     Refusal refusal;
   };
+  /// Like plan() for a Create, but remembers several plans.
+  const RowPlan& run_plan(const RowSetSpan& rows, bool named);
   /// Checks whether these components can be added. Must be called first, because archetypes are
   /// created only for messages that are not refused.
   Refusal judge(const RowSetSpan& rows);
@@ -287,6 +303,10 @@ class Structure {
   // The ids without rows that messages of the Step named, with their states before the message.
   std::vector<std::pair<Entity, IdState>> step_ids_;
   RowPlan create_plan_, set_plan_;
+  // For create_run(): the plans of several row sets, and the next one to be replaced.
+  std::array<RowPlan, 16> run_plans_;
+  std::size_t next_run_plan_ = 0;
+  std::vector<Entity> run_;
   std::vector<Entity> subtree_;
   std::vector<TypeId> types_scratch_;
   std::vector<std::uint8_t> previously_;

@@ -2,10 +2,15 @@
 // all.
 //
 //   EditLog::step_begins     registry/apply/edit_log.h
-//     each message           delivered like a message of a pushed batch, one at a time
+//     each message           delivered like a message of a pushed batch, one at a time; a run of
+//                            Creates at once if no handler sees it
 //   EditLog::take_back       if a message was refused, or its target was dead
 //   EditLog::step_ends
 //   cascade                  what handlers pushed; nothing if the Step was taken back
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
 #include "messages/step_batches.h"
 #include "registry/delivery/delivery.h"
 
@@ -14,11 +19,13 @@ namespace muster {
 void Delivery::step(MessageRoute& route, std::span<const std::byte> table, Receipt& receipt) {
   if (!structure_.is_logged()) return note({RefusalCode::no_edit_log, {}, TypeTraits<Step>::id}, receipt);
   const StepView step = StepView::from(table);
-  const StepBatches batches(step);
+  const auto sent = std::as_bytes(step.batches());
+  std::optional<StepBatches> copy;  // only if needed, because an undo can be large
+  if (reinterpret_cast<std::uintptr_t>(sent.data()) % batch_alignment != 0) copy.emplace(step);
   const Arena::Mark before = cascade_.mark();
   structure_.begin_step(step);
   Receipt own;
-  batches.for_each([&](const BatchView& batch) {
+  for_each_batch(copy ? copy->bytes() : sent, [&](const BatchView& batch) {
     if (own.refused == 0) in_step(batch, own);
   });
   if (own.refused == 0) {
@@ -62,7 +69,23 @@ void Delivery::in_step(const BatchView& batch, Receipt& receipt) {
       if (is_dead(batch.target(i))) return;
   }
   BatchCursor next;
+  const bool in_runs =
+      type == TypeTraits<Create>::id && batch.kind() == BatchKind::each && !is_watched(*types_.route(type));
+  // Grows with success, so that a run that ends early has cost little.
+  constexpr std::uint32_t run_longest = 4096;
+  std::uint32_t run = Structure::run_shortest;
   for (bool done = false; !done && receipt.refused == 0;) {
+    if (in_runs) {
+      const std::uint32_t created = structure_.create_run(batch, next.message, run);
+      receipt.handled += created;
+      next.message += created;
+      if (next.message == batch.count()) return;
+      if (created == run) {
+        run = std::min(run * 2, run_longest);
+        continue;
+      }
+      run = Structure::run_shortest;
+    }
     Entity target;
     bool to_entity = true;
     switch (batch.kind()) {

@@ -8,7 +8,6 @@
 
 #include "messages/batch_builder.h"
 #include "messages/require.h"
-#include "messages/step_batches.h"
 #include "registry/history/description.h"
 #include "registry/history/inverse.h"
 #include "registry/history/parked.h"
@@ -345,8 +344,8 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts 
   const auto& from = stack(user->second, act);
   for (std::size_t left = from.size(); left > 0; --left) {
     const HistoryStepData& step = *from[left - 1];
-    Inverse::Result result = Inverse(registry_, places_, parked_).undo(step, conflicts);
-    UndoReport& report = result.report;
+    Inverse inverse(registry_, places_, parked_);
+    UndoReport report = inverse.undo(step, act == HistoryAct::undo ? StepAct::undo : StepAct::redo, conflicts);
     report.passed_over = nothing.passed_over;
     report.sequence = nothing.sequence;
     const bool passes_over = report.done == 0 && !only_newest;
@@ -358,20 +357,13 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts 
       nothing.skipped = std::move(report.skipped);
       continue;
     }
-    if (report.done == 0) return std::move(report);
-    if (dry) return std::move(report);
-    const muster::Step message{.batches = step_bytes(result.batches),
-                               .label = step.label,
-                               .act = act == HistoryAct::undo ? StepAct::undo : StepAct::redo,
-                               .of = step.number};
-    BatchBuilder batch;
-    batch.append_table(TypeTraits<muster::Step>::id, {}, encode(message));
-    const Receipt receipt = registry_.host().push_batch(batch.bytes(), by);
+    if (report.done == 0 || dry) return report;
+    const Receipt receipt = registry_.host().push_batch(inverse.batch(), by);
     report.sequence = receipt.sequence;
     // The messages suit the state they were made for. If one is refused anyway, the registry has
     // taken back the others.
     if (receipt.refused != 0) report.done = 0;
-    return std::move(report);
+    return report;
   }
   return nothing;
 }

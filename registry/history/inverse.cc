@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "messages/batch_builder.h"
 #include "messages/judge/verifier.h"
 #include "messages/row_set.h"
 #include "schema/table.h"
@@ -16,10 +17,24 @@ constexpr std::uint32_t steps_up_max = 100'000;
 
 }  // namespace
 
-Inverse::Result Inverse::undo(const Step& step, Conflicts conflicts) {
-  step_ = &step;
+UndoReport Inverse::undo(const Step& step, StepAct act, Conflicts conflicts) {
   conflicts_ = conflicts;
   report_.label = step.label;
+  edits_.begin_step(step.label, act, step.number);
+  make(step);
+  return std::move(report_);
+}
+
+std::vector<std::byte> Inverse::take_back(const Step& step) {
+  exact_ = true;
+  conflicts_ = Conflicts::overwrite;
+  make(step);
+  const std::span<const std::byte> batches = edits_.batches();
+  return {batches.begin(), batches.end()};
+}
+
+void Inverse::make(const Step& step) {
+  step_ = &step;
   revivable_.assign(step.parts.size(), 0);
   for (std::size_t i = 0; i < step.parts.size(); ++i)
     if (step.parts[i].kind == PartKind::destroyed)
@@ -29,19 +44,6 @@ Inverse::Result Inverse::undo(const Step& step, Conflicts conflicts) {
   for (std::size_t i = step.parts.size(); i-- > 0;)
     if (!step.parts[i].idle()) part(step.parts[i], i == 0);
   write_fields();
-  Result result{.report = std::move(report_), .batches = {}};
-  if (result.report.done == 0) return result;
-  const auto append = [&](std::span<const std::byte> bytes) {
-    result.batches.insert(result.batches.end(), bytes.begin(), bytes.end());
-  };
-  append(texts_.bytes());
-  append(edits_.bytes());
-  return result;
-}
-
-std::vector<std::byte> Inverse::take_back(const Step& step) {
-  exact_ = true;
-  return undo(step, Conflicts::overwrite).batches;
 }
 
 void Inverse::part(const Part& part, bool last) {
@@ -321,7 +323,7 @@ std::string Inverse::free_name(Entity parent, std::string_view name, Entity e) {
 Text Inverse::intern(std::string_view text) {
   const Text made = text_of(text);
   if (made && !now_.knows(made) && interned_.insert(made.hash).second)
-    texts_.append_table(TypeTraits<InternText>::id, {}, muster::encode(InternText{.text = std::string(text)}));
+    edits_.append_table(TypeTraits<InternText>::id, {}, muster::encode(InternText{.text = std::string(text)}));
   return made;
 }
 
@@ -345,45 +347,77 @@ void Inverse::write_fields() {
   written_ = {};
 }
 
+Inverse::RowPlan Inverse::plan(const Snapshot::Shape& shape) const {
+  std::vector<PayloadShape> shapes;
+  for (const Layout& layout : shape.components)
+    if (known_layout(layout)) shapes.push_back(PayloadShape::of(*now_.storage().component(layout.type)->descriptor));
+  RowPlan plan{.rows = RowSet(PayloadShape::of<Create>(), shapes), .copies = {}};
+  std::uint32_t from = 0, filled = sizeof(Create);
+  for (const Layout& layout : shape.components) {
+    if (layout.bytes != 0 && known_layout(layout)) {
+      const TypeDescriptor* type = now_.storage().component(layout.type)->descriptor;
+      if (!step_->saved && type->entity_offsets.empty()) type = nullptr;
+      const std::uint32_t to = plan.rows.offset(layout.type);
+      filled += layout.bytes;
+      RowPlan::Copy* const last = plan.copies.empty() ? nullptr : &plan.copies.back();
+      if (last && !type && !last->type && last->from + last->bytes == from && last->to + last->bytes == to)
+        last->bytes += layout.bytes;
+      else
+        plan.copies.push_back({from, to, layout.bytes, type});
+    }
+    from += layout.bytes;
+  }
+  const PayloadShape all = plan.rows.shape();
+  plan.payload_offset = payload_offset_for(BatchKind::each, false, all.align);
+  plan.item_bytes = item_bytes_for(plan.payload_offset, all.bytes, all.align);
+  plan.has_gaps = sizeof(Entity) + filled != plan.item_bytes;
+  return plan;
+}
+
+void Inverse::write_row(const RowPlan& plan, const Create& message, const std::byte* values, std::byte* payload) {
+  std::memcpy(payload, &message, sizeof message);
+  for (const RowPlan::Copy& copy : plan.copies) {
+    copy_value(payload + copy.to, values + copy.from, copy.bytes);
+    if (!copy.type) [[likely]]
+      continue;
+    const std::span<std::byte> value(payload + copy.to, copy.bytes);
+    report_.nil_references += clear_references(*copy.type, value, 0);
+    if (step_->saved && !verify_value(value, *copy.type, now_.types()))
+      std::ranges::copy(copy.type->default_bytes, value.begin());
+  }
+}
+
 void Inverse::create_rows(const Snapshot& snapshot, Entity parent, Entity before, std::string_view name) {
   intern_all(snapshot.texts);
-  struct Copy {
-    std::uint32_t from, to, bytes;
-    const TypeDescriptor* type;
-  };
-  struct Plan {
-    RowSet rows;
-    std::vector<Copy> copies;
-  };
-  std::vector<Plan> plans;
-  for (const Snapshot::Shape& shape : snapshot.shapes) {
-    std::vector<PayloadShape> shapes;
-    for (const Layout& layout : shape.components)
-      if (known_layout(layout)) shapes.push_back(PayloadShape::of(*now_.storage().component(layout.type)->descriptor));
-    Plan plan{.rows = RowSet(PayloadShape::of<Create>(), shapes), .copies = {}};
-    std::uint32_t from = 0;
-    for (const Layout& layout : shape.components) {
-      if (layout.bytes != 0 && known_layout(layout))
-        plan.copies.push_back(
-            {from, plan.rows.offset(layout.type), layout.bytes, now_.storage().component(layout.type)->descriptor});
-      from += layout.bytes;
-    }
-    plans.push_back(std::move(plan));
+  std::vector<RowPlan> plans;
+  for (const Snapshot::Shape& shape : snapshot.shapes) plans.push_back(plan(shape));
+  const std::vector<Snapshot::Row>& rows = snapshot.rows;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const RowPlan& plan = plans[rows[i].shape];
+    bytes += plan.item_bytes;
+    if (i == 0 || rows[i].shape != rows[i - 1].shape)
+      bytes += sizeof(BatchHeader) + row_set_bytes(static_cast<std::uint32_t>(plan.rows.entries().size())) + 16;
   }
-  for (std::size_t i = 0; i < snapshot.rows.size(); ++i) {
-    const Snapshot::Row& row = snapshot.rows[i];
-    const Plan& plan = plans[row.shape];
-    Create message{.parent = snapshot.rows[row.parent].entity, .name = row.name};
-    if (i == 0) message = {.parent = parent, .before = before, .name = intern(name)};
-    std::byte* const payload = plan.rows.entries().empty() ? edits_.append(PayloadShape::of<Create>(), row.entity)
-                                                           : edits_.append_rows(plan.rows, row.entity);
-    std::memcpy(payload, &message, sizeof message);
-    for (const Copy& copy : plan.copies) {
-      const std::span<std::byte> value(payload + copy.to, copy.bytes);
-      std::memcpy(value.data(), snapshot.values.data() + row.at + copy.from, copy.bytes);
-      if (!copy.type->entity_offsets.empty()) report_.nil_references += clear_references(*copy.type, value, 0);
-      if (step_->saved && !verify_value(value, *copy.type, now_.types()))
-        std::ranges::copy(copy.type->default_bytes, value.begin());
+  edits_.expect(bytes + bytes / 1024);
+  const auto create = [&](std::size_t i) {
+    return Create{.parent = rows[rows[i].parent].entity, .name = rows[i].name};
+  };
+  for (std::size_t i = 0; i < rows.size();) {
+    const std::uint32_t shape = rows[i].shape;
+    const RowPlan& plan = plans[shape];
+    const Create first = i == 0 ? Create{.parent = parent, .before = before, .name = intern(name)} : create(i);
+    std::byte* const payload = plan.rows.entries().empty() ? edits_.append(PayloadShape::of<Create>(), rows[i].entity)
+                                                           : edits_.append_rows(plan.rows, rows[i].entity);
+    write_row(plan, first, snapshot.values.data() + rows[i].at, payload);
+    std::size_t end = ++i;
+    while (end < rows.size() && rows[end].shape == shape) ++end;
+    const StepWriter::Items items = edits_.append_like_last(end - i);
+    std::byte* item = items.at;
+    for (end = i + items.count; i < end; ++i, item += items.bytes) {
+      if (plan.has_gaps) std::memset(item, 0, items.bytes);
+      std::memcpy(item, &rows[i].entity, sizeof(Entity));
+      write_row(plan, create(i), snapshot.values.data() + rows[i].at, item + plan.payload_offset);
     }
   }
 }

@@ -10,27 +10,25 @@
 #include <unordered_set>
 #include <vector>
 
-#include "messages/batch_builder.h"
+#include "messages/row_set.h"
 #include "registry/history/edit_history.h"
 #include "registry/history/overlay.h"
 #include "registry/history/parked.h"
 #include "registry/history/places.h"
 #include "registry/history/rows_now.h"
+#include "registry/history/step_writer.h"
 
 namespace muster::history {
 
 class Inverse {
  public:
-  /// The result of an undo, and the batches of the Step, which are empty if `done` is 0.
-  struct Result {
-    UndoReport report;
-    std::vector<std::byte> batches;
-  };
   Inverse(const EntityRegistry& registry, const Places& places, const Parked& parked) noexcept
       : now_(registry), places_(places), parked_(parked), overlay_(now_) {}
 
-  /// Applies the rules for conflicts. May be called once.
-  Result undo(const Step& step, Conflicts conflicts);
+  /// Applies the rules for conflicts. Only one of these functions may be called, and only once.
+  UndoReport undo(const Step& step, StepAct act, Conflicts conflicts);
+  /// Returns the batch with the Step that undo() made. Its report must not have a `done` of 0.
+  std::span<const std::byte> batch() noexcept { return edits_.step(); }
   /// Takes back the edits of an input that is still being applied. There are no conflicts.
   std::vector<std::byte> take_back(const Step& step);
 
@@ -67,6 +65,21 @@ class Inverse {
   void write_fields();
   void set(Entity e, const StoredType& type, std::span<const std::byte> value, SetMode mode);
   void create_rows(const Snapshot& snapshot, Entity parent, Entity before, std::string_view name);
+  /// How the rows of a shape become Creates.
+  struct RowPlan {
+    /// Bytes that are copied. `type` is null if they need no check.
+    struct Copy {
+      std::uint32_t from, to, bytes;
+      const TypeDescriptor* type;
+    };
+    RowSet rows;
+    std::vector<Copy> copies;
+    std::uint32_t payload_offset = 0, item_bytes = 0;
+    bool has_gaps = true;  // true if the copies do not fill the payload
+  };
+  RowPlan plan(const Snapshot::Shape& shape) const;
+  void make(const Step& step);
+  void write_row(const RowPlan& plan, const Create& message, const std::byte* values, std::byte* payload);
 
   RowsNow now_;
   const Places& places_;
@@ -76,7 +89,7 @@ class Inverse {
   Conflicts conflicts_ = Conflicts::skip;
   bool exact_ = false;  // take_back()
   UndoReport report_;
-  BatchBuilder texts_, edits_;
+  StepWriter edits_;
   std::unordered_set<std::uint64_t> interned_;
   // The next suffix to try, by parent and name.
   std::unordered_map<std::string, std::uint32_t> suffixes_;

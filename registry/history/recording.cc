@@ -154,20 +154,20 @@ void Recording::keep_template(const Edit& edit) {
 void Recording::take_created(const Edit& edit, const std::function<void(Part)>& take) {
   const bool merges = edit.type == TypeTraits<MergeTemplate>::id;
   const Entity spawned_under = edit.type == TypeTraits<Spawn>::id ? read<Spawn>(edit).parent : Entity{};
-  std::unordered_set<std::uint64_t> added;
+  IdSet added;
   for (std::size_t i = 0; i < edit.targets.size(); ++i) {
     const Entity e = edit.targets[i];
     if (merges && living_[i]) continue;
     const Entity parent = now_.hierarchy().parent(e);
     if (merges) {
-      added.insert(e.bits());
-      if (added.contains(parent.bits())) continue;
+      added.add(e);
+      if (parent && added.contains(parent)) continue;
     } else if (edit.type == TypeTraits<Spawn>::id && parent != spawned_under) {
       continue;  // not a root of the spawn
     }
     if (revives_) {
-      created_.insert(e.bits());
-      if (created_.contains(parent.bits())) continue;
+      created_.add(e);
+      if (parent && created_.contains(parent)) continue;
     }
     take(Part{.kind = PartKind::created, .entity = e});
   }

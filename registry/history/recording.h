@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <unordered_set>
 #include <vector>
 
 #include "registry/apply/edit_log.h"
+#include "registry/history/id_set.h"
 #include "registry/history/rows_now.h"
 
 namespace muster::history {
@@ -48,7 +48,7 @@ class Recording {
   std::vector<Part> parts_;           // complete except for `after`
   std::vector<std::uint8_t> living_;  // MergeTemplate: parallel to the targets
   bool revives_ = false;
-  std::unordered_set<std::uint64_t> created_;  // if revives_
+  IdSet created_;  // if revives_
 };
 
 /// Returns the contents of the texts in a component's bytes [offset, offset + bytes).
