@@ -14,7 +14,6 @@ import json
 import os
 import re
 import sys
-import tempfile
 
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed$", re.MULTILINE)
 GOOD, SKIPPED = {"OK", "EXPECTEDFAIL"}, {"SKIP"}
@@ -42,53 +41,30 @@ def read(log):
 
 
 def runs(logs):
-    """The first and the last run of each test, by name."""
-    first, last = {}, {}
-    for log in sorted(logs, key=lambda path: os.path.basename(path) == "again.json"):
-        for test in read(log):
-            first.setdefault(short(test), test)
-            last[short(test)] = test
-    return first, last
+    """Each test's first and last run, in the order of the logs."""
+    again = {}
+    for log in logs:
+        if os.path.basename(log) == "again.json":
+            again.update((short(test), test) for test in read(log))
+    first = [test for log in logs if os.path.basename(log) != "again.json" for test in read(log)]
+    return [(test, again.get(short(test), test)) for test in first]
 
 
 def tally(logs):
-    ended = [counts(test) for test in runs(logs)[1].values()]
+    ended = [counts(last) for _, last in runs(logs)]
     return (sum(p for p, _ in ended), sum(f for _, f in ended)) if ended else (0, 1)
 
 
 def told(logs):
-    first, last = runs(logs)
-    for name, test in first.items():
-        if counts(last[name])[1]:
-            yield f"failed: {name} ({last[name]['result']})"
-        elif counts(test)[1]:
-            yield f"failed beside others, passed alone: {name}"
-
-
-def self_test():
-    def entry(name, result, stdout=""):
-        return {"name": f"muster:page / {name}", "result": result, "stdout": stdout}
-
-    with tempfile.TemporaryDirectory() as folder:
-        def log(name, *entries):
-            path = os.path.join(folder, name)
-            with open(path, "w", encoding="utf-8") as out:
-                out.writelines(json.dumps(e) + "\n" for e in entries)
-            return path
-
-        first = log("testlog.json", entry("sums", "OK", "3 passed, 0 failed\n"), entry("script", "OK"),
-                    entry("page_a", "FAIL", "2 passed, 1 failed\n"), entry("page_b", "TIMEOUT"), entry("none", "SKIP"))
-        again = log("again.json", entry("page_a", "OK", "3 passed, 0 failed\n"), entry("page_b", "FAIL"))
-        assert tally([first]) == (6, 2)
-        assert tally([again, first]) == (7, 1)
-        assert tally([]) == (0, 1)
-        assert list(told([again, first])) == ["failed beside others, passed alone: page_a", "failed: page_b (FAIL)"]
+    for first, last in runs(logs):
+        if counts(last)[1]:
+            yield f"failed: {short(last)} ({last['result']})"
+        elif counts(first)[1]:
+            yield f"failed beside others, passed alone: {short(first)}"
 
 
 def main(arguments):
-    if arguments[:1] == ["--self-test"]:
-        self_test()
-    elif arguments[:1] == ["--failed"]:
+    if arguments[:1] == ["--failed"]:
         for test in read(arguments[2]):
             if counts(test)[1] and short(test).startswith(arguments[1]):
                 print(short(test))

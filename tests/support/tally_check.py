@@ -37,6 +37,22 @@ def in_file(*entries):
     return counted
 
 
+def run_again():
+    """What tally says of two failed tests, of which one then passes alone."""
+    def named(name, result, stdout):
+        return {**entry(result, stdout), "name": f"muster:page / {name}"}
+
+    with tempfile.TemporaryDirectory() as folder:
+        logs = [os.path.join(folder, name) for name in ("again.json", "testlog.json")]
+        first = [named("sums", "OK", "3 passed, 0 failed\n"), named("page_a", "FAIL", "2 passed, 1 failed\n"),
+                 named("page_b", "TIMEOUT", "")]
+        again = [named("page_a", "OK", "3 passed, 0 failed\n"), named("page_b", "FAIL", "")]
+        for log, tests in zip(logs, (again, first)):
+            with open(log, "w", encoding="utf-8") as file:
+                file.write("".join(json.dumps(one) + "\n" for one in tests))
+        return tally.tally(logs), list(tally.told(logs))
+
+
 def last_counts(program, *arguments):
     ran = subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60)
     return tally.counts(entry("FAIL" if ran.returncode else "OK", ran.stdout))
@@ -46,6 +62,8 @@ def main(program):
     checks = [(name, tally.counts(one), expected) for name, one, expected in CASES]
     checks += [
         ("several tests add up", in_file(CASES[0][1], CASES[1][1]), (6, 2)),
+        ("a test that passes alone, and one that does not", run_again(),
+         ((6, 1), ["failed beside others, passed alone: page_a", "failed: page_b (FAIL)"])),
         ("no test ran", in_file(), (0, 1)),
         ("no log", tally.tally([]), (0, 1)),
         ("a program's passing test", last_counts(program, "passes"), (1, 0)),
