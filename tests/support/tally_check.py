@@ -29,7 +29,7 @@ CASES = [
 
 
 def in_file(*entries):
-    """What tally says of a log of these entries."""
+    """Returns what tally counts in a log of these entries."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
         file.write("".join(json.dumps(one) + "\n" for one in entries))
     counted = tally.tally([file.name])
@@ -38,7 +38,7 @@ def in_file(*entries):
 
 
 def run_again():
-    """What tally says of two failed tests, of which one then passes alone."""
+    """Returns the counts and lines for two failed tests, of which one then passes alone."""
     def named(name, result, stdout):
         return {**entry(result, stdout), "name": f"muster:page / {name}"}
 
