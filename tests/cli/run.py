@@ -12,6 +12,7 @@ import command
 import descriptors
 import displaced
 import ending
+import expecting
 import files
 import importing
 import looking
@@ -30,7 +31,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = (worlds, importing, files, displaced, serving, looking, changing, clock, sessions, template, tokens, tls, watching, command, answers,
+MODULES = (worlds, importing, files, displaced, serving, looking, changing, expecting, clock, sessions, template, tokens, tls, watching, command, answers,
            told, descriptors, undoing, playing, ending, operating, rules)
 
 
