@@ -149,6 +149,7 @@ set(muster_client_sources
   client/cpp/byte_stream.cc
   client/cpp/client.cc
   client/cpp/durable.cc
+  client/cpp/expecting.cc
   client/cpp/layouts.cc
   client/cpp/questions.cc
   client/cpp/references.cc
@@ -232,9 +233,13 @@ set(muster_server_sources
   server/door/users_changes.cc
   server/door/web_stream.cc
   server/edits/budgets.cc
+  server/edits/conditional_edits.cc
+  server/edits/dry_run.cc
   server/edits/edit_cost.cc
+  server/edits/expectations.cc
   server/edits/intake.cc
   server/edits/made_things.cc
+  server/edits/partial_copy.cc
   server/edits/place_rights.cc
   server/edits/refusal_text.cc
   server/edits/removal.cc
@@ -260,6 +265,7 @@ set(muster_server_sources
   server/plugins/schema_file.cc
   server/questions/child_list.cc
   server/questions/clock_questions.cc
+  server/questions/dry_questions.cc
   server/questions/durable_questions.cc
   server/questions/entity_search.cc
   server/questions/handler_list.cc
@@ -308,6 +314,7 @@ set(muster_server_sources
 set(muster_public_headers
   client/cpp/address_file.h
   client/cpp/client.h
+  client/cpp/expect.h
   client/cpp/layouts.h
   client/cpp/result.h
   include/muster/client.h
@@ -447,6 +454,7 @@ set(muster_schemas
   schema/clock.fbs
   schema/content.fbs
   schema/costs.fbs
+  schema/expecting.fbs
   schema/handlers.fbs
   schema/muster.fbs
   schema/presence.fbs

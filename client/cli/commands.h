@@ -112,6 +112,7 @@ void remove_of(const Common& common, const std::string& user, bool dry);
 struct SetOne {
   std::string entity, field, value;
   std::optional<std::string> expected;
+  bool dry = false;  ///< if true, only shows what would change, as in all commands that follow
 };
 void set(const Common& common, const SetOne& set);
 struct Push {
@@ -121,8 +122,10 @@ struct Push {
 };
 void push(const Common& common, const Push& push);
 void add(const Common& common, const std::string& entity, const std::string& component,
-         const std::vector<std::string>& fields);
-void remove(const Common& common, const std::string& entity, const std::string& component);
+         const std::vector<std::string>& fields, bool dry);
+/// `expected` are values of the component's fields, such as "value=30".
+void remove(const Common& common, const std::string& entity, const std::string& component,
+            const std::vector<std::string>& expected, bool dry);
 struct SpawnOne {
   std::string name;                 ///< the new entity's name, or a path whose last part is the
                                     ///< name
@@ -131,11 +134,21 @@ struct SpawnOne {
   std::vector<std::string> values;  ///< "Health" or "Health.value=30"
   bool suffix = false;              ///< if true, a free suffix is added to a name that is already
                                     ///< taken
+  bool dry = false;
 };
 void spawn(const Common& common, const SpawnOne& spawn);
-void destroy(const Common& common, const std::vector<std::string>& entities);
-void reparent(const Common& common, const std::string& entity, const std::string& parent, const std::string& before);
-void rename(const Common& common, const std::string& entity, const std::string& name);
+/// `expected` is the number of entities below the only entity.
+void destroy(const Common& common, const std::vector<std::string>& entities, std::optional<std::uint32_t> expected,
+             bool dry);
+struct Move {
+  std::string entity, parent, before;
+  std::optional<std::string> expected;  ///< the present parent
+  bool dry = false;
+};
+void reparent(const Common& common, const Move& move);
+/// `expected` is the present name.
+void rename(const Common& common, const std::string& entity, const std::string& name,
+            const std::optional<std::string>& expected, bool dry);
 void save(const Common& common);
 void reload(const Common& common, const std::string& plugin);
 

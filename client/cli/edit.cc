@@ -8,6 +8,7 @@
 #include "client/cli/failure.h"
 #include "client/cli/print.h"
 #include "client/cli/remote_world.h"
+#include "client/cpp/expect.h"
 #include "messages/row_set.h"
 #include "schema/hash.h"
 
@@ -82,13 +83,20 @@ std::vector<std::byte> rows(const PayloadShape& message, std::span<const std::by
   return {bytes.begin(), bytes.end()};
 }
 
-session::Ack set_component(RemoteWorld& world, const NamedEntity& entity, const TypeDescriptor& component,
-                           const std::vector<std::byte>& value, SetMode mode) {
+std::vector<std::byte> set_batch(const NamedEntity& entity, const TypeDescriptor& component,
+                                 const std::vector<std::byte>& value, SetMode mode) {
   Set message;
   message.mode = mode;
-  const auto batch = rows(PayloadShape::of<Set>(), std::as_bytes(std::span(&message, 1)),
-                          std::span<const Entity>(&entity.entity, 1), false, {{component.id, {&component, value}}});
-  return acknowledged(world.client().push_batch(batch), entity.text());
+  return rows(PayloadShape::of<Set>(), std::as_bytes(std::span(&message, 1)),
+              std::span<const Entity>(&entity.entity, 1), false, {{component.id, {&component, value}}});
+}
+/// Returns a batch with one message to an entity.
+template <class M>
+std::vector<std::byte> batch_of(Entity target, const M& message) {
+  BatchBuilder builder;
+  builder.append(target, message);
+  const auto bytes = builder.bytes();
+  return {bytes.begin(), bytes.end()};
 }
 
 std::string shown_place(RemoteWorld& world, const FieldName& field, const std::byte* value) {
@@ -155,6 +163,7 @@ void require_sendable(const TypeDescriptor& type) {
 
 void set(const Common& common, const SetOne& asked) {
   RemoteWorld world(connect(common.where));
+  if (asked.dry) world.hold_texts();
   const FieldName field = must(find_field(world.types(), asked.field));
   require_sendable(*field.component);
   const NamedEntity entity = world.find(asked.entity);
@@ -162,14 +171,12 @@ void set(const Common& common, const SetOne& asked) {
   const std::uint32_t bytes = field.place.size;
   const bool fits = bytes <= sizeof SetField::value;
   std::vector<std::byte> value = fits ? type.default_bytes : value_of(world, entity, type);
-  if (asked.expected && !fits)
-    fail(Exit::usage, "--expect works for fields of up to " + std::to_string(sizeof SetField::value) + " bytes; " +
-                          asked.field + " has " + std::to_string(bytes));
   std::vector<std::byte> expected = value;
   if (asked.expected) must(parse_place(world.types(), type, field.place, field.path, *asked.expected, expected, world));
   must(parse_place(world.types(), type, field.place, field.path, asked.value, value, world));
 
-  session::Ack ack;
+  std::vector<std::byte> batch;
+  std::vector<session::Expectation> expectations;
   if (fits) {
     SetFieldIf message;
     message.set.component = type.id;
@@ -177,17 +184,22 @@ void set(const Common& common, const SetOne& asked) {
     message.set.bytes = bytes;
     std::memcpy(&message.set.value, value.data() + field.place.offset, bytes);
     std::memcpy(&message.expected, expected.data() + field.place.offset, bytes);
-    auto& client = world.client();
-    auto answer = asked.expected ? client.push(entity.entity, message) : client.push(entity.entity, message.set);
-    if (!answer && answer.error().fault.reason == "value_mismatch" && answer.error().fault.value.size() == bytes) {
-      std::memcpy(expected.data() + field.place.offset, answer.error().fault.value.data(), bytes);
-      fail(Exit::refused, entity.text() + "  " + type.name + '.' + field.path + " is " +
-                              shown_place(world, field, expected.data()) + ", not " + *asked.expected);
-    }
-    ack = acknowledged(std::move(answer), entity.text());
+    batch = asked.expected ? batch_of(entity.entity, message) : batch_of(entity.entity, message.set);
   } else {
-    ack = set_component(world, entity, type, value, SetMode::replace);
+    batch = set_batch(entity, type, value, SetMode::replace);
+    session::Expectation held{.entity = entity.entity, .component = type.id, .field = hash32(field.path)};
+    const auto* const at = reinterpret_cast<const std::uint8_t*>(expected.data()) + field.place.offset;
+    held.value.assign(at, at + bytes);
+    if (asked.expected) expectations.push_back(std::move(held));
   }
+  auto answer = send_edit(world, common, asked.dry, batch, expectations);
+  if (!answer) return;
+  if (!*answer && answer->error().fault.reason == "value_mismatch" && answer->error().fault.value.size() == bytes) {
+    std::memcpy(expected.data() + field.place.offset, answer->error().fault.value.data(), bytes);
+    fail(Exit::refused, entity.text() + "  " + type.name + '.' + field.path + " is " +
+                            shown_place(world, field, expected.data()) + ", not " + *asked.expected);
+  }
+  const session::Ack ack = acknowledged(*std::move(answer), entity.text());
   const std::string now = shown_place(world, field, value.data());
   report(world, common, ack, entity.entity, entity.text() + "  " + type.name + '.' + field.path + " = " + now,
          [&](JsonWriter& out) { out.member("component", type.name).member("field", field.path).member("value", now); });
@@ -227,8 +239,9 @@ void push(const Common& common, const Push& asked) {
 }
 
 void add(const Common& common, const std::string& name, const std::string& component,
-         const std::vector<std::string>& fields) {
+         const std::vector<std::string>& fields, bool dry) {
   RemoteWorld world(connect(common.where));
+  if (dry) world.hold_texts();
   const TypeDescriptor& type = *must(find_component(world.types(), component));
   require_sendable(type);
   const NamedEntity entity = world.find(name);
@@ -236,26 +249,33 @@ void add(const Common& common, const std::string& name, const std::string& compo
   const ShownEntity before = must(world.client().show(entity.entity));
   if (std::ranges::find(before.about.components, type.id) != before.about.components.end())
     fail(Exit::refused, entity.text() + " has " + type.name + " already; change it with `muster set`");
-  const session::Ack ack = set_component(world, entity, type, value, SetMode::add);
+  auto answer = send_edit(world, common, dry, set_batch(entity, type, value, SetMode::add));
+  if (!answer) return;
+  const session::Ack ack = acknowledged(*std::move(answer), entity.text());
   report(world, common, ack, entity.entity, entity.text() + "  added " + type.name,
          [&](JsonWriter& out) { out.member("component", type.name); });
 }
 
-void remove(const Common& common, const std::string& name, const std::string& component) {
+void remove(const Common& common, const std::string& name, const std::string& component,
+            const std::vector<std::string>& expected, bool dry) {
   RemoteWorld world(connect(common.where));
+  if (dry) world.hold_texts();
   const TypeDescriptor& type = *must(find_component(world.types(), component));
   require_sendable(type);
   const NamedEntity entity = world.find(name);
   (void)value_of(world, entity, type);
-  Remove message;
-  message.component = type.id;
-  const session::Ack ack = acknowledged(world.client().push(entity.entity, message), entity.text());
+  std::vector<session::Expectation> expectations;
+  for (const std::string& each : expected) expectations.push_back(expected_field(world, entity, type, each));
+  auto answer = send_edit(world, common, dry, batch_of(entity.entity, Remove{.component = type.id}), expectations);
+  if (!answer) return;
+  const session::Ack ack = acknowledged(*std::move(answer), entity.text());
   report(world, common, ack, entity.entity, entity.text() + "  removed " + type.name,
          [&](JsonWriter& out) { out.member("component", type.name); });
 }
 
 void spawn(const Common& common, const SpawnOne& asked) {
   RemoteWorld world(connect(common.where));
+  if (asked.dry) world.hold_texts();
   std::string name = asked.name, under = asked.under;
   if (name.starts_with('/')) {
     if (!under.empty())
@@ -290,7 +310,7 @@ void spawn(const Common& common, const SpawnOne& asked) {
 
   if (!parent.entity && !asked.before.empty()) fail_before_of_root();
   const Entity before = asked.before.empty() ? Entity{} : world.find(asked.before).entity;
-  const Text called = must(world.client().intern(name));
+  const Text called = must(world.intern(name));
   const NameClash clash = asked.suffix ? NameClash::suffix : NameClash::refuse;
   std::vector<Entity> ids;
   BatchBuilder builder;
@@ -318,13 +338,15 @@ void spawn(const Common& common, const SpawnOne& asked) {
            true);
   }
   const Entity id = ids.front();
-  const session::Ack ack =
-      named(world.client().push_batch(builder.bytes()), name, asked.suffix ? "" : "; --suffix finds a free one");
+  auto answer = send_edit(world, common, asked.dry, builder.bytes());
+  if (!answer) return;
+  const session::Ack ack = named(*std::move(answer), name, asked.suffix ? "" : "; --suffix finds a free one");
   const std::string path = must(world.client().show(id)).about.path;
   report(world, common, ack, id, NamedEntity{id, path}.text(), [&](JsonWriter& out) { out.member("path", path); });
 }
 
-void destroy(const Common& common, const std::vector<std::string>& names) {
+void destroy(const Common& common, const std::vector<std::string>& names, std::optional<std::uint32_t> expected,
+             bool dry) {
   RemoteWorld world(connect(common.where));
   // Find all entities before destroying any of them.
   std::vector<NamedEntity> entities;
@@ -333,30 +355,51 @@ void destroy(const Common& common, const std::vector<std::string>& names) {
     if (std::ranges::find(entities, found.entity, &NamedEntity::entity) == entities.end())
       entities.push_back(std::move(found));
   }
+  if (expected && entities.size() > 1) fail(Exit::usage, "--expect is possible for one entity at a time");
+  std::vector<session::Expectation> expectations;
+  if (expected) expectations.push_back(expect_descendants(entities.front().entity, *expected));
+  if (dry) {
+    BatchBuilder builder;
+    for (const NamedEntity& entity : entities) builder.append(entity.entity, Destroy{});
+    (void)send_edit(world, common, true, builder.bytes(), expectations);
+    return;
+  }
   for (const NamedEntity& entity : entities) {
-    const auto ack = must(world.client().destroy(entity.entity));
+    const auto ack = must(*send_edit(world, common, false, batch_of(entity.entity, Destroy{}), expectations));
     if (ack.dead > 0 && entities.size() == 1) fail(Exit::refused, entity.text() + " is not alive");
     if (ack.dead > 0) continue;  // already destroyed along with one of its ancestors
     report(world, common, ack, entity.entity, entity.text() + "  destroyed");
   }
 }
 
-void reparent(const Common& common, const std::string& name, const std::string& under, const std::string& before) {
+void reparent(const Common& common, const Move& move) {
   RemoteWorld world(connect(common.where));
-  const NamedEntity entity = world.find(name);
-  const NamedEntity parent = world.find_or_root(under);
-  if (!parent.entity && !before.empty()) fail_before_of_root();
-  const Entity sibling = before.empty() ? Entity{} : world.find(before).entity;
-  const session::Ack ack = acknowledged(world.client().reparent(entity.entity, parent.entity, sibling), entity.text());
+  const NamedEntity entity = world.find(move.entity);
+  const NamedEntity parent = world.find_or_root(move.parent);
+  if (!parent.entity && !move.before.empty()) fail_before_of_root();
+  const Entity sibling = move.before.empty() ? Entity{} : world.find(move.before).entity;
+  std::vector<session::Expectation> expectations;
+  if (move.expected) expectations.push_back(expect_parent(entity.entity, world.find_or_root(*move.expected).entity));
+  auto answer = send_edit(world, common, move.dry,
+                          batch_of(entity.entity, Reparent{.parent = parent.entity, .before = sibling}), expectations);
+  if (!answer) return;
+  const session::Ack ack = acknowledged(*std::move(answer), entity.text());
   const std::string path = must(world.client().show(entity.entity)).about.path;
   report(world, common, ack, entity.entity, entity.text() + "  is now " + printable(path),
          [&](JsonWriter& out) { out.member("path", path); });
 }
 
-void rename(const Common& common, const std::string& name, const std::string& to) {
+void rename(const Common& common, const std::string& name, const std::string& to,
+            const std::optional<std::string>& expected, bool dry) {
   RemoteWorld world(connect(common.where));
+  if (dry) world.hold_texts();
   const NamedEntity entity = world.find(name);
-  const session::Ack ack = named(world.client().rename(entity.entity, to), to, "");
+  std::vector<session::Expectation> expectations;
+  if (expected) expectations.push_back(expect_name(entity.entity, *expected));
+  const Text called = must(world.intern(to));
+  auto answer = send_edit(world, common, dry, batch_of(entity.entity, Rename{.name = called}), expectations);
+  if (!answer) return;
+  const session::Ack ack = named(*std::move(answer), to, "");
   const std::string path = must(world.client().show(entity.entity)).about.path;
   report(world, common, ack, entity.entity, entity.text() + "  is now " + printable(path),
          [&](JsonWriter& out) { out.member("path", path); });

@@ -288,6 +288,10 @@ int main(int argc, char** argv) {
   const auto durable_option = [&](CLI::App& sub) {
     sub.add_flag("--durable", common.durable, "Wait until the change is on disk and survives a crash");
   };
+  const auto dry_option = [](CLI::App& sub, bool& dry) {
+    sub.add_flag("--dry", dry, "Show what would change, and change nothing");
+  };
+  bool dry = false;
   SetOne set_;
   std::string expected;
   CLI::Option* expect_option = nullptr;
@@ -299,6 +303,7 @@ int main(int argc, char** argv) {
         sub.add_option("FIELD", set_.field, "Component.field")->required();
         sub.add_option("VALUE", set_.value, "Several parts are separated by commas: 1,2,3")->required();
         expect_option = sub.add_option("--expect", expected, "Refuse if the field does not have this value now");
+        dry_option(sub, set_.dry);
       },
       [&] {
         if (expect_option->count() > 0) set_.expected = expected;
@@ -324,16 +329,20 @@ int main(int argc, char** argv) {
         entity_option(sub);
         sub.add_option("COMPONENT", component)->required();
         sub.add_option("FIELD=VALUE", fields);
+        dry_option(sub, dry);
       },
-      [&] { add(common, entity, component, fields); });
+      [&] { add(common, entity, component, fields, dry); });
+  std::vector<std::string> expected_fields;
   command(
       "remove", "Remove a component from an entity",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
         sub.add_option("COMPONENT", component)->required();
+        sub.add_option("--expect", expected_fields, "Refuse if a field does not have this value now: value=30");
+        dry_option(sub, dry);
       },
-      [&] { muster::cli::remove(common, entity, component); });
+      [&] { muster::cli::remove(common, entity, component, expected_fields, dry); });
   SpawnOne spawn_;
   command(
       "spawn", "Create an entity: muster spawn /town/orc Health.value=30",
@@ -345,6 +354,7 @@ int main(int argc, char** argv) {
         sub.add_option("--under", spawn_.under, "Parent entity");
         sub.add_option("--before", spawn_.before, "Sibling to insert it before");
         sub.add_flag("--suffix", spawn_.suffix, "If the name is taken, use the next free suffix: orc~2");
+        dry_option(sub, spawn_.dry);
       },
       [&] { spawn(common, spawn_); });
   std::string template_;
@@ -365,32 +375,40 @@ int main(int argc, char** argv) {
       },
       [&] { define(common, files); });
   std::vector<std::string> entities;
+  std::optional<std::uint32_t> expected_below;
   command(
       "destroy", "Destroy entities and everything below them",
       [&](CLI::App& sub) {
         durable_option(sub);
         sub.add_option("ENTITY", entities)->required();
+        sub.add_option("--expect", expected_below, "Refuse unless this many entities are below the entity");
+        dry_option(sub, dry);
       },
-      [&] { destroy(common, entities); });
-  std::string parent, before;
+      [&] { destroy(common, entities, expected_below, dry); });
+  Move move;
   command(
       "reparent", "Move an entity under another one",
       [&](CLI::App& sub) {
         durable_option(sub);
-        entity_option(sub);
-        sub.add_option("PARENT", parent, "/ makes it a root")->required();
-        sub.add_option("--before", before, "Sibling to insert it before");
+        sub.add_option("ENTITY", move.entity)->required();
+        sub.add_option("PARENT", move.parent, "/ makes it a root")->required();
+        sub.add_option("--before", move.before, "Sibling to insert it before");
+        sub.add_option("--expect", move.expected, "Refuse if this is not its parent now; / for a root");
+        dry_option(sub, move.dry);
       },
-      [&] { reparent(common, entity, parent, before); });
+      [&] { reparent(common, move); });
   std::string name;
+  std::optional<std::string> expected_name;
   command(
       "rename", "Rename an entity",
       [&](CLI::App& sub) {
         durable_option(sub);
         entity_option(sub);
         sub.add_option("NAME", name)->required();
+        sub.add_option("--expect", expected_name, "Refuse if this is not its name now");
+        dry_option(sub, dry);
       },
-      [&] { muster::cli::rename(common, entity, name); });
+      [&] { muster::cli::rename(common, entity, name, expected_name, dry); });
   UndoOrder undo_;
   const auto undo_options = [&](CLI::App& sub) {
     durable_option(sub);
@@ -483,7 +501,6 @@ int main(int argc, char** argv) {
       },
       [&] { muster::cli::token(common, token_); });
   std::string user;
-  bool dry = false;
   command(
       "kick", "End all sessions of a user, who may connect again unless the token is revoked",
       [&](CLI::App& sub) { sub.add_option("USER", user, "Name of the user")->required(); },

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/cli/failure.h"
+#include "schema/hash.h"
 
 namespace muster::cli {
 
@@ -172,6 +173,12 @@ std::string RemoteWorld::text(Text text) {
   const auto answer = client_.ask(session::GetText{.hash = text.hash});
   if (answer) return answer->text;
   return "#" + std::to_string(text.hash);
+}
+
+ValueResult<Text> RemoteWorld::intern(std::string_view text) {
+  if (!holds_texts_ || text.empty()) return found_text(client_.intern(text));
+  held_texts_.emplace_back(text);
+  return Text{hash64(text)};
 }
 
 Text RemoteWorld::found_text(Result<Text> text) { return must(std::move(text)); }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ class RemoteWorld final : public ValueReferences {
   void each_child(Entity of, const std::function<void(const Child&)>& f);
   /// Returns `count` ids that have been granted to this session for creating entities.
   std::vector<Entity> grant(std::size_t count);
+  /// From now on, intern() only keeps the texts, so that nothing is changed.
+  void hold_texts() noexcept { holds_texts_ = true; }
+  const std::vector<std::string>& held_texts() const noexcept { return held_texts_; }
   /// If --durable is set, waits until the input with this sequence would survive a power failure.
   void wait_until_durable(const Common& common, std::uint64_t sequence);
   /// Returns the full names of components, separated by ", ". Omits the two components that store
@@ -54,7 +58,7 @@ class RemoteWorld final : public ValueReferences {
 
   // --- ValueReferences
   ValueResult<Entity> find_entity(std::string_view text) override { return find_or_root(text).entity; }
-  ValueResult<Text> intern(std::string_view text) override { return found_text(client_.intern(text)); }
+  ValueResult<Text> intern(std::string_view text) override;
   std::string text(Text text) override;
 
  private:
@@ -62,7 +66,21 @@ class RemoteWorld final : public ValueReferences {
   [[noreturn]] void missing(std::string_view text);
 
   Client client_;
+  bool holds_texts_ = false;
+  std::vector<std::string> held_texts_;
 };
+
+// --- expecting.cc
+
+/// Sends an edit. If `dry` is true, prints what it would do instead, and returns nothing. If the
+/// world refuses the edit because of a value, the error's text gives the value.
+std::optional<Result<Acknowledged>> send_edit(RemoteWorld& world, const Common& common, bool dry,
+                                              std::span<const std::byte> batch,
+                                              const std::vector<session::Expectation>& expected = {});
+
+/// Returns what an assignment such as "value=30" says about a component of an entity.
+session::Expectation expected_field(RemoteWorld& world, const NamedEntity& entity, const TypeDescriptor& component,
+                                    const std::string& assignment);
 
 /// Names users. Asks the server for the names at most once.
 class UserNames {

@@ -174,7 +174,8 @@ class Gains {
 /// Takes samples, and prints the activity between each sample and the previous one.
 class Looks {
  public:
-  Looks(const Common& common, const Top& asked) : common_(common), asked_(asked), world_(connect(common.where)) {}
+  Looks(const Common& common, const Top& asked)
+      : common_(common), asked_(asked), world_(connect(resuming(common.where))) {}
 
   void run() {
     end_on_interrupt();

@@ -68,9 +68,9 @@ std::string moment_text(std::uint64_t seconds) {
   return text;
 }
 
-JsonWriter& member_expires(JsonWriter& out, std::uint64_t expires_s) {
-  if (expires_s == 0) return out.key("expires").null();
-  return out.member("expires", moment_text(expires_s));
+JsonWriter& member_moment(JsonWriter& out, const char* name, std::uint64_t seconds) {
+  if (seconds == 0) return out.key(name).null();
+  return out.member(name, moment_text(seconds));
 }
 
 void create(const Common& common, Client& client, const TokenOrder& order) {
@@ -86,7 +86,7 @@ void create(const Common& common, Client& client, const TokenOrder& order) {
   if (common.json) {
     JsonWriter out;
     out.open_object().member("user", made.user).member("name", order.name).member("role", order.role);
-    return print_line(member_expires(out, what.expires_s).member("token", made.token).close_object().text());
+    return print_line(member_moment(out, "expires", what.expires_s).member("token", made.token).close_object().text());
   }
   print_line("user " + std::to_string(made.user) + ", " + printable(order.name) + ", may " + order.role +
              (what.expires_s == 0 ? "" : " until " + moment_text(what.expires_s)) +
@@ -100,19 +100,22 @@ void list(const Common& common, Client& client) {
   const auto all = must(client.ask(session::ListTokens{}));
   JsonWriter out;
   out.open_array();
-  Columns columns({"USER", "NAME", "ROLE", "EXPIRES"});
+  Columns columns({"USER", "NAME", "ROLE", "EXPIRES", "SEEN"});
   const std::size_t count = std::min({all.users.size(), all.names.size(), all.roles.size(), all.expires_s.size()});
   for (std::size_t i = 0; i < count; ++i) {
     const bool revoked = all.roles[i] == 0, over = all.expires_s[i] != 0 && all.expires_s[i] <= now;
     const std::string role(right_name(static_cast<session::Role>(all.roles[i])));
+    const std::uint64_t seen_s = i < all.seen_s.size() ? all.seen_s[i] : 0;
     columns.add({std::to_string(all.users[i]), all.names[i], revoked ? "revoked" : role,
-                 revoked || all.expires_s[i] == 0 ? "" : moment_text(all.expires_s[i]) + (over ? ", is over" : "")});
+                 revoked || all.expires_s[i] == 0 ? "" : moment_text(all.expires_s[i]) + (over ? ", is over" : ""),
+                 seen_s == 0 ? "" : moment_text(seen_s)});
     out.open_object().member("user", all.users[i]).member("name", all.names[i]);
     if (revoked)
       out.key("role").null();
     else
       out.member("role", role);
-    member_expires(out, all.expires_s[i]).close_object();
+    member_moment(out, "expires", all.expires_s[i]);
+    member_moment(out, "seen", seen_s).close_object();
   }
   common.json ? print_line(out.close_array().text()) : columns.print();
 }

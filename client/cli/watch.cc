@@ -66,7 +66,7 @@ struct Line {
   Entity entity;
   const char* what =
       /// The kind of line, as reported to programs: value, removed, created, destroyed, moved,
-      /// renamed, left, event, pushed, gap, run_began, run_ended, restored.
+      /// renamed, left, event, pushed, gap, run_began, run_ended, restored, resumed.
       "";
   std::string text;          ///< the line for display
   std::string members = {};  ///< additional JSON members, each beginning with ", "
@@ -75,7 +75,7 @@ struct Line {
 class Watcher {
  public:
   Watcher(const Common& common, const WatchFor& asked)
-      : common_(common), asked_(asked), world_(connect(common.where)), places_(world_) {}
+      : common_(common), asked_(asked), world_(connect(resuming(common.where))), places_(world_) {}
 
   void run() {
     const bool all = !asked_.values && !asked_.structure && !asked_.events;
@@ -120,7 +120,15 @@ class Watcher {
   /// Prints a line if a run has begun or ended, or if a past state was restored.
   void tell_of_epoch() {
     const std::uint64_t epoch = world_.client().epoch();
-    if (std::exchange(epoch_, epoch) == epoch) return;
+    const std::uint64_t times = world_.client().times_resumed();
+    const bool same = std::exchange(epoch_, epoch) == epoch;
+    // After the server was started again, the epoch is another one, too.
+    if (std::exchange(times_resumed_, times) != times)
+      playing_ = world_.client().welcome().playing;
+    else if (!same)
+      tell_of_run();
+  }
+  void tell_of_run() {
     const bool playing = world_.client().welcome().playing, was_playing = std::exchange(playing_, playing);
     Line line{world_.client().so_far().sequence, {}, "", {}, {}};
     line.what = playing == was_playing ? "restored" : playing ? "run_began" : "run_ended";
@@ -133,6 +141,16 @@ class Watcher {
   void take(const Received& frame) {
     const BatchView batch = frame.batch();
     if (frame.is_event()) return take_event(frame, batch);
+    if (frame.is<session::Resuming>()) {
+      const auto resuming = session::read<session::Resuming>(batch);
+      const bool anew = resuming.anew != 0;
+      Line line{resuming.sequence, {}, "resumed", {}, std::string(", \"anew\": ") + (anew ? "true" : "false")};
+      line.text = std::string("the connection was lost and is there again; ") +
+                  (anew ? "what happened in the meantime is not shown" : "messages in the meantime are not shown");
+      print(line);
+      if (anew) settled_ = frame.is_last();
+      return;
+    }
     if (frame.is<session::Watching>()) {
       if (settled_) return;
       settled_ = frame.is_last();
@@ -314,6 +332,7 @@ class Watcher {
   std::uint64_t printed_ = 0;
   std::uint64_t epoch_ = world_.client().epoch();
   bool playing_ = world_.client().welcome().playing;
+  std::uint64_t times_resumed_ = 0;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ Client open(const Where& where, std::string address, std::string token, const st
   options.token = std::move(token);
   options.name = variable("USER");
   options.kind = "muster";
+  options.resumes = where.resumes;
   options.time_max = std::chrono::nanoseconds(static_cast<std::int64_t>(where.seconds_max * 1e9));
   const std::string at = options.address;
   // Commands decode everything by name, so no compiled types are passed. The import command itself

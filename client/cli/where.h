@@ -14,7 +14,14 @@ struct Where {
   std::string token;    ///< value of --token or, if it is not given, of MUSTER_TOKEN
   double seconds_max = 10;
   std::string fingerprint = {}, ca_file = {};  ///< values of --fingerprint and --ca
+  /// If true, the command goes on after a lost connection (ClientOptions::resumes).
+  bool resumes = false;
 };
+/// Returns `where` for a command that runs until it is interrupted.
+inline Where resuming(Where where) {
+  where.resumes = true;
+  return where;
+}
 
 /// Connects to the server given by --connect. If --connect is not given, connects to the server of
 /// the given world. If no world is given either, uses the only world served in the current

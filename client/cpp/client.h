@@ -224,6 +224,26 @@ class Client {
   Result<std::uint64_t> post_batch(std::span<const std::byte> batch, bool acknowledged = true);
   Result<Acknowledged> wait_ack(std::uint64_t request);
 
+  // --- expectations (client/cpp/expect.h) and dry runs
+
+  /// Sends an edit that the server refuses as a whole unless the world is as expected. The Fault
+  /// then contains the actual value.
+  template <MessageType M>
+  Result<Acknowledged> push_if(const std::vector<session::Expectation>& expected, Entity target, const M& message) {
+    if (auto fits = check<M>(); !fits) return std::unexpected(fits.error());
+    BatchBuilder builder;
+    builder.append(target, message);
+    return push_batch_if(expected, builder.bytes());
+  }
+  /// Like push_if(), for one complete batch of any kind but a timed one.
+  Result<Acknowledged> push_batch_if(const std::vector<session::Expectation>& expected,
+                                     std::span<const std::byte> batch);
+  /// Asks what an edit would do, which changes nothing and calls no handler. Fails with `refused`,
+  /// and with the Fault that the edit would get, if the world would refuse it. The batch must not
+  /// contain messages of the game.
+  Result<session::WouldChange> dry_run(std::span<const std::byte> batch,
+                                       const std::vector<session::Expectation>& expected = {});
+
   // --- edits
 
   /// Adds a text to the world for use in `text` fields. Each text is sent only once per session.

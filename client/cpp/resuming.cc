@@ -12,12 +12,15 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::nanoseconds first_pause = std::chrono::milliseconds(10), pause_max = std::chrono::seconds(1);
 constexpr std::uint32_t frame_bytes_before_welcome = 1u << 20;
 
-bool is_control(const TypeDescriptor& type) { return type.name.starts_with("muster.session."); }
+bool is_control(const TypeDescriptor& type) {
+  return type.name.starts_with("muster.session.") && type.id != TypeTraits<session::EditIf>::id;
+}
 
 /// Returns true if the request may be sent again. An edit is applied once by the server, and a
 /// question that only reads may be answered twice.
 bool may_be_sent_again(const TypeDescriptor& type) {
-  return !is_control(type) || type.remote == RemoteRight::view || type.id == TypeTraits<session::RequestGrant>::id;
+  return !is_control(type) || type.remote == RemoteRight::view || type.id == TypeTraits<session::RequestGrant>::id ||
+         type.id == TypeTraits<session::DryRun>::id;
 }
 
 /// Returns the watch that a request changes or closes, or 0.

@@ -21,6 +21,7 @@ export { answer_of } from './received.js';
 export type { Received } from './received.js';
 export type { Reopen } from './resuming.js';
 export type { Acknowledged, SoFar } from './epoch.js';
+export { dry_run, expect } from './expecting.js';
 export { encode_frame, FrameDecoder } from './frame.js';
 export type { Envelope, Frame } from './frame.js';
 export { handler_rows } from './handlers.js';

@@ -3,7 +3,18 @@ import { Batch } from './batch.js';
 import { ClientError } from './client_error.js';
 import type { Connection } from './connection.js';
 import type { Received } from './received.js';
-import { Follow, Followed, FollowMore, RequestGrant, ResumeWatches, Unwatch, Unwatched, WatchesResumed } from './session.js';
+import {
+  DryRun,
+  EditIf,
+  Follow,
+  Followed,
+  FollowMore,
+  RequestGrant,
+  ResumeWatches,
+  Unwatch,
+  Unwatched,
+  WatchesResumed,
+} from './session.js';
 import type { ByteStream } from './stream.js';
 import { same_entity } from './types.js';
 import type { Entity, Init, TypeDescriptor } from './types.js';
@@ -26,7 +37,8 @@ export interface KeptWatch {
  * reads may be answered twice.
  */
 export function may_be_sent_again(type: TypeDescriptor): boolean {
-  return !type.name.startsWith('muster.session.') || type.remote === 'view' || type.id === RequestGrant.id;
+  const { id, name, remote } = type;
+  return !name.startsWith('muster.session.') || remote === 'view' || [RequestGrant.id, EditIf.id, DryRun.id].includes(id);
 }
 
 /** Returns the watch that a request changes or closes, or 0n. */

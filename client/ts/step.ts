@@ -5,10 +5,12 @@ import type { BatchPlan } from './batch.js';
 import { BadBytes, plain_bytes, utf8, view_of } from './bytes.js';
 import { mistaken } from './client_error.js';
 import { SetField, SetFieldIf, Step } from './muster.js';
+import { EditIf } from './session.js';
+import type { Expectation } from './session.js';
 import { place_of } from './type_table.js';
 import type { TypeTable } from './type_table.js';
 import { nil } from './types.js';
-import type { Entity, TypeKey, TypeRef } from './types.js';
+import type { Entity, Init, TypeKey, TypeRef } from './types.js';
 import { default_bytes, write_place } from './values.js';
 import type { TextSink } from './values.js';
 
@@ -40,6 +42,11 @@ export interface StepOptions {
    * since, the step is not sent and fails with `epoch_over`. By default the current epoch.
    */
   epoch?: bigint;
+  /**
+   * What the world must be like; see expecting.ts. Otherwise, the step is refused, and the fault
+   * says what is different. If the step is sent in several parts, only the first is refused.
+   */
+  expected?: readonly Init<Expectation>[];
 }
 
 /** Returns the value of a SetField for a part of a component. */
@@ -128,14 +135,15 @@ function encode_pieces(types: TypeTable, part: StepPart, bytes_max: number, text
 export function encode_steps(
   types: TypeTable,
   parts: readonly StepPart[],
-  { label = '', gesture = 0n }: StepOptions,
+  { label = '', gesture = 0n, expected = [] }: StepOptions,
   frame_bytes_max: number,
   new_gesture: () => bigint,
   texts: TextSink,
 ): Uint8Array[] {
   if (parts.length === 0) throw mistaken('a step needs at least one batch');
   // Headers of the frame, the batch and the table take less than this.
-  const bytes_max = frame_bytes_max - 256 - utf8(label).length;
+  const expectations = expected.reduce((sum, { value = [], name = '' }) => sum + 128 + value.length + utf8(name).length, 0);
+  const bytes_max = frame_bytes_max - 256 - utf8(label).length - expectations;
   const groups: Uint8Array[][] = [];
   let bytes = Infinity;
   for (const batch of parts.flatMap((part) => encode_pieces(types, part, bytes_max, texts))) {
@@ -148,7 +156,7 @@ export function encode_steps(
   }
   const of_all = groups.length > 1 && gesture === 0n ? new_gesture() : gesture;
   const type = types.get(Step as TypeKey<never>);
-  return groups.map((group) => {
+  return groups.map((group, number) => {
     const batches = new Uint8Array(group.reduce((sum, batch) => sum + batch.length, 0));
     let at = 0;
     for (const batch of group) {
@@ -156,7 +164,10 @@ export function encode_steps(
       at += batch.length;
     }
     const value = { batches, label, gesture: of_all };
-    return encode_batch({ kind: 'table', type, messages: [{ target: nil, value }] });
+    const step = encode_batch({ kind: 'table', type, messages: [{ target: nil, value }] });
+    if (number > 0 || expected.length === 0) return step;
+    const conditional = { target: nil, value: { expected, batch: step } };
+    return encode_batch({ kind: 'table', type: types.get(EditIf as TypeKey<never>), messages: [conditional] });
   });
 }
 

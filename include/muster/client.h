@@ -5,3 +5,4 @@
 
 #include "client/cpp/address_file.h"
 #include "client/cpp/client.h"
+#include "client/cpp/expect.h"

@@ -194,6 +194,10 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<EndedSession> ended(std::size_t limit) const override;
   std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) override;
   std::optional<session::Fault> admit(Session& from, BatchView edit) override { return intake_.admit(from, edit); }
+  std::expected<session::WouldChange, session::Fault> try_edit(const Session& from, const session::DryRun& what,
+                                                               bool keeps_history) override {
+    return intake_.try_edit(from, what, keeps_history);
+  }
   std::uint64_t uptime_ns() const override;
   std::uint64_t processor_ns() const { return world_.processor_ns(); }
   /// Notifies all sessions when the disk begins to fail. While the disk is failing, notifies the

@@ -13,7 +13,8 @@ namespace {
 /// Messages that require a right to change things although they only read.
 constexpr std::array only_read = {TypeTraits<session::RequestGrant>::id, TypeTraits<session::ReadTemplates>::id,
                                   TypeTraits<session::GetActivity>::id,  TypeTraits<session::BeginTrace>::id,
-                                  TypeTraits<session::EndTrace>::id,     TypeTraits<session::ListTokens>::id};
+                                  TypeTraits<session::EndTrace>::id,     TypeTraits<session::ListTokens>::id,
+                                  TypeTraits<session::DryRun>::id};
 
 }  // namespace
 

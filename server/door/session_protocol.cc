@@ -510,6 +510,7 @@ void SessionProtocol::answer_at_door(const session::ListTokens&, std::uint64_t r
     tokens.names.push_back(user.name);
     tokens.roles.push_back(static_cast<std::uint8_t>(user.role));
     tokens.expires_s.push_back(user.expires_s);
+    tokens.seen_s.push_back(door_.rates.seen_s(user.number));
   }
   answer(*session_, request, tokens);
 }

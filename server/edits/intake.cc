@@ -151,7 +151,12 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     refuse(line, *fault);
     return true;
   }
-  const BatchView edit{std::span<const std::byte>(request->batch)};
+  BatchView edit{std::span<const std::byte>(request->batch)};
+  if (edit.type() == TypeTraits<session::EditIf>::id) [[unlikely]]
+    if (const auto fault = open_conditional(edit, turn)) {
+      refuse(line, *fault);
+      return true;
+    }
   if (edit.kind() == BatchKind::timed && seat.timers.size() >= limits_.timers_max) {
     turn.spend(seat.timers.size());
     std::erase_if(seat.timers, [&](TimerId timer) { return !registry_.host().timers().waits(timer); });
@@ -182,7 +187,7 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
   }
   line.put_off = false;
   line.next_steps = 0;
-  push(line, *request, *cost);
+  push(line, *request, edit, *cost);
   const std::uint64_t took_ns = look_at_time();  // includes the time for judging
   judge_.took(edit, cost->delivery, took_ns);
   count_wait(seat, *request);
@@ -220,7 +225,12 @@ void Intake::tell_refused(Session& to, const Request& edit, const session::Fault
 
 void Intake::audit(const Session& from, const Request& edit, const session::Fault* fault,
                    std::uint64_t sequence) const {
-  const BatchView batch{std::span<const std::byte>(edit.batch)};
+  BatchView batch{std::span<const std::byte>(edit.batch)};
+  session::EditIf conditional;
+  if (batch.type() == TypeTraits<session::EditIf>::id) {
+    conditional = session::read<session::EditIf>(batch);
+    batch = BatchView(std::as_bytes(std::span(conditional.batch)));
+  }
   const bool is_timed = batch.kind() == BatchKind::timed;
   const BatchView message = is_timed ? batch.inner() : batch;
   const TypeDescriptor* const type = registry_.types().find(message.type());
@@ -257,14 +267,13 @@ std::optional<session::Fault> Intake::admit(const Session& from, BatchView edit)
   return std::nullopt;
 }
 
-void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
+void Intake::push(Line& line, const Request& edit, BatchView batch, const EditCost& cost) {
   Session& from = *line.session;
   Seat& seat = *line.seat;
-  const BatchView batch{std::span<const std::byte>(edit.batch)};
   const TimerId timers_before = registry_.host().next_timer();
   made_.begin(cost);
   const Receipt receipt =
-      registry_.host().push_batch(edit.batch, {.session = from.number, .user = from.user, .request = edit.request});
+      registry_.host().push_batch(batch.bytes(), {.session = from.number, .user = from.user, .request = edit.request});
   ++counters_.edits;
   if (receipt.refused == 0) ++seat.edits;
   enter(seat, cost);
@@ -283,7 +292,7 @@ void Intake::push(Line& line, const Request& edit, const EditCost& cost) {
   const bool is_kept = from.resumable && !is_silent;
   if (is_kept) keep_applied(from, edit, receipt);
   if (receipt.refused > 0) {
-    const session::Fault fault = refusal_fault(registry_, limits_, receipt, edit.batch);
+    const session::Fault fault = refusal_fault(registry_, limits_, receipt, batch.bytes());
     if (is_kept) keep_refusal(from, edit, fault);
     return tell_refused(from, edit, fault);
   }

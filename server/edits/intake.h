@@ -56,6 +56,11 @@ class Intake {
   /// edit would exceed a limit, returns the fault. Otherwise, counts the edit toward the limits of
   /// the session's seat and user.
   [[nodiscard]] std::optional<session::Fault> admit(const Session& from, BatchView edit);
+  /// Returns the changes that an edit of the session would make now, or the fault that it would
+  /// get. Nothing changes. Without a history, the world refuses a Step.
+  [[nodiscard]] std::expected<session::WouldChange, session::Fault> try_edit(const Session& from,
+                                                                             const session::DryRun& what,
+                                                                             bool keeps_history);
   /// Returns true if further requests can be taken immediately.
   bool can_go_on() const noexcept { return can_go_on_; }
   /// Sets the epoch. From now on, edits of sessions that have not entered it are refused.
@@ -99,10 +104,16 @@ class Intake {
   void tell_refused(Session& to, const Request& edit, const session::Fault& fault);
   /// Records how long an answered edit waited, as of the previous look_at_time().
   void count_wait(Seat& from, const Request& edit);
+  /// Returns the fault that the edit would get now, before the world itself judges it.
+  std::optional<session::Fault> judge(const Session& from, BatchView edit);
+  /// Judges what the sender of an EditIf expects, and replaces `edit` by the batch in it. Returns a
+  /// fault if the world is not as expected.
+  std::optional<session::Fault> open_conditional(BatchView& edit, Steps& turn);
   /// Adds a line about an edit to the audit log. `fault` is null if the edit was accepted.
   void audit(const Session& from, const Request& edit, const session::Fault* fault, std::uint64_t sequence) const;
   void enter(Seat& from, const EditCost& cost);
-  void push(Line& line, const Request& edit, const EditCost& cost);
+  /// Pushes `batch`, which is the batch of the request or the one in its EditIf.
+  void push(Line& line, const Request& edit, BatchView batch, const EditCost& cost);
 
   EntityRegistry& registry_;
   const ServerLimits& limits_;
@@ -119,6 +130,7 @@ class Intake {
   bool cheap_ = false;    // only requests with a low cost are taken in this call
   bool put_off_ = false;  // an edit was postponed in the previous call
   IntakeCounters counters_;
+  session::EditIf conditional_;  // the EditIf that is being taken
 };
 
 }  // namespace muster

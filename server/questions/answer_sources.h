@@ -48,6 +48,10 @@ class DeskSide {
   /// Counts an edit that a session makes through a question toward the limits of the session's
   /// seat. Returns a fault if the edit exceeds a limit.
   virtual std::optional<session::Fault> admit(Session& from, BatchView edit) = 0;
+  /// Returns the changes that an edit of the session would make, or the fault that it would get.
+  /// Without a history, the world refuses a Step.
+  virtual std::expected<session::WouldChange, session::Fault> try_edit(const Session& from, const session::DryRun& what,
+                                                                       bool keeps_history) = 0;
   /// Sends all sessions the schemas that the world has learned.
   virtual void learn_types() = 0;
   virtual std::uint64_t uptime_ns() const = 0;

@@ -248,11 +248,66 @@ std::expected<Judged, session::Fault> judge_verified(std::span<const std::byte> 
   return judged;
 }
 
+/// Returns true if an edit of this type calls no handler of the game.
+bool is_tried(TypeId type) noexcept {
+  return type == TypeTraits<InternText>::id || type == TypeTraits<DefineTemplate>::id || is_structural(type);
+}
+bool is_tried(const BatchView& edit) {
+  if (edit.type() != TypeTraits<Step>::id) return is_tried(edit.type());
+  bool all = true;
+  StepBatches(table_item(edit, edit.body()).table).for_each([&](const BatchView& each) {
+    all = all && is_tried(each.type());
+  });
+  return all;
+}
+
+/// Judges the batch in an EditIf or a DryRun as if it had been sent by itself.
+std::optional<session::Fault> fault_in_carried(const Judged& carrier, const TypeTable& types, const Rights& rights,
+                                               const VerifierLimits& limits) {
+  const bool dry = carrier.type->id == TypeTraits<session::DryRun>::id;
+  // operator new aligns a vector's bytes to 16 bytes, as batches must be.
+  const std::vector<std::uint8_t> carried =
+      dry ? session::read<session::DryRun>(carrier.batch).batch : session::read<session::EditIf>(carrier.batch).batch;
+  const auto bytes = std::as_bytes(std::span(carried));
+  std::optional<session::Fault> found;
+  auto judged = judge_verified(bytes, verify_batch(bytes, types, limits), types, rights);
+  const auto refuse = [&](const char* reason, std::string text) {
+    found.emplace();
+    found->code = session::FaultCode::refused;
+    found->type = judged->type->id;
+    found->reason = reason;
+    found->refused = judged->batch.count();
+    found->text = std::move(text);
+  };
+  if (!judged)
+    found = std::move(judged.error());
+  else if (judged->batch.kind() == BatchKind::timed)
+    refuse("timed", judged->type->name + " is timed, so nothing can be expected of the world that it will change");
+  else if (!judged->for_world)
+    refuse("not_an_edit", judged->type->name + " is not an edit of the world");
+  else if (dry && !is_tried(judged->batch))
+    refuse("not_an_edit", "a dry run calls no handlers, so it cannot tell the effect of " + judged->type->name);
+  if (found) found->text.insert(0, "the batch of the " + std::string(dry ? "DryRun: " : "EditIf: "));
+  return found;
+}
+
+/// Judges the edit that another message carries, if any.
+std::expected<Judged, session::Fault> with_carried(std::expected<Judged, session::Fault> judged, const TypeTable& types,
+                                                   const Rights& rights, const VerifierLimits& limits) {
+  const auto carries = [](TypeId type) {
+    return type == TypeTraits<session::EditIf>::id || type == TypeTraits<session::DryRun>::id;
+  };
+  if (!judged || !carries(judged->type->id)) return judged;
+  if (auto fault = fault_in_carried(*judged, types, rights, limits)) return std::unexpected(*std::move(fault));
+  judged->for_world = judged->type->id == TypeTraits<session::EditIf>::id;
+  return judged;
+}
+
 }  // namespace
 
 std::expected<Judged, session::Fault> judge(std::span<const std::byte> bytes, const TypeTable& types,
                                             const Rights& rights, const VerifierLimits& limits) {
-  return judge_verified(bytes, verify_batch(bytes, types, limits), types, rights);
+  return with_carried(judge_verified(bytes, verify_batch(bytes, types, limits), types, rights), types, rights, limits);
 }
 
 std::expected<Judged, session::Fault> SessionJudge::judge(std::span<const std::byte> bytes, const TypeTable& types,
@@ -261,7 +316,7 @@ std::expected<Judged, session::Fault> SessionJudge::judge(std::span<const std::b
   if (verified && verifier_.repeats() && type_) [[likely]]
     return Judged{*verified, true, type_};
   type_ = nullptr;
-  auto judged = judge_verified(bytes, std::move(verified), types, rights);
+  auto judged = with_carried(judge_verified(bytes, std::move(verified), types, rights), types, rights, limits);
   // For Muster's own messages, the required right may depend on the content.
   if (judged && judged->for_world && !judged->type->name.starts_with("muster.")) type_ = judged->type;
   return judged;

@@ -18,7 +18,7 @@ namespace muster {
 /// A batch that has passed judge(), and its destination.
 struct Judged {
   BatchView batch;
-  /// True for an edit of the world, false for a session message.
+  /// True for an edit of the world, including an EditIf; false for another session message.
   bool for_world = false;
   /// Type of the message or, if it is timed, of the inner message.
   const TypeDescriptor* type = nullptr;

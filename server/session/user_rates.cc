@@ -34,6 +34,13 @@ UserRates::User& UserRates::begin(std::uint64_t user, const std::string& name, b
   return made;
 }
 
+std::uint64_t UserRates::seen_s(std::uint64_t user) const {
+  const auto known = users_.find(user);
+  if (known == users_.end()) return 0;
+  const auto since = known->second.seen.time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
+}
+
 bool UserRates::may(User& user, RateOf what, const ServerLimits& limits, Clock::time_point now) {
   if (!user.is_limited) return true;
   const std::size_t which = index_of(what);

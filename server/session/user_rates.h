@@ -45,6 +45,10 @@ class UserRates {
   /// Counts what the user has sent.
   static void count(User& user, RateOf what, std::uint64_t amount, const ServerLimits& limits) noexcept;
 
+  /// Returns the time at which the user's last session began or ended, in seconds since 1970 (UTC),
+  /// or 0 if the user was not there since the server was started.
+  std::uint64_t seen_s(std::uint64_t user) const;
+
   /// Returns metrics in the text format of Prometheus, one for each user that was there since the
   /// server was started.
   std::string metrics() const;

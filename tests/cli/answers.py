@@ -265,13 +265,16 @@ def show_prints_the_values_that_managers_hold(folder):
 
 def tokens_are_listed_with_what_is_over_and_until_when(folder):
     users = {"users": [1, 2, 3, 4], "names": ["ann", "bob\x1b", "cid", "dan"], "roles": [0, 4, 2, 1],
-             "expires_s": [5, 0, 86399, 253402300800]}
+             "expires_s": [5, 0, 86399, 253402300800], "seen_s": [0, 86399, 0, 0]}
     with spoken(folder, {"ListTokens": said("muster.session.Tokens", users)}) as world:
-        equal(world.run("token", "list"), world_table(["USER", "NAME", "ROLE", "EXPIRES"], ["1", "ann", "revoked", ""], ["2", "bob\\x1b", "admin", ""],
-                                                      ["3", "cid", "edit", "1970-01-01T23:59:59Z, is over"], ["4", "dan", "view", "253402300800 s"]))
+        equal(world.run("token", "list"), world_table(["USER", "NAME", "ROLE", "EXPIRES", "SEEN"], ["1", "ann", "revoked", "", ""],
+                                                      ["2", "bob\\x1b", "admin", "", "1970-01-01T23:59:59Z"],
+                                                      ["3", "cid", "edit", "1970-01-01T23:59:59Z, is over", ""], ["4", "dan", "view", "253402300800 s", ""]))
         equal(world.json("token", "list"), [
-            {"user": 1, "name": "ann", "role": None, "expires": "1970-01-01T00:00:05Z"}, {"user": 2, "name": "bob\x1b", "role": "admin", "expires": None},
-            {"user": 3, "name": "cid", "role": "edit", "expires": "1970-01-01T23:59:59Z"}, {"user": 4, "name": "dan", "role": "view", "expires": "253402300800 s"}])
+            {"user": 1, "name": "ann", "role": None, "expires": "1970-01-01T00:00:05Z", "seen": None},
+            {"user": 2, "name": "bob\x1b", "role": "admin", "expires": None, "seen": "1970-01-01T23:59:59Z"},
+            {"user": 3, "name": "cid", "role": "edit", "expires": "1970-01-01T23:59:59Z", "seen": None},
+            {"user": 4, "name": "dan", "role": "view", "expires": "253402300800 s", "seen": None}])
     with spoken(folder, {"CreateToken": said("TokenCreated", {"user": 5, "token": "secret"}), "RevokeToken": said("TokenRevoked", {"user": 5})}) as world:
         for role, number in (("view", 1), ("edit", 2), ("control", 3), ("admin", 4)):
             equal(world.run("token", "create", "ann", "--role", role), f"user 5, ann, may {role}. The token, which is shown only once:\nsecret\n")
@@ -417,9 +420,10 @@ def set_sends_the_field_s_bytes_and_what_is_expected(folder):
             equal(bytes(sent.value["expected"])[:4], struct.pack("<f", 5))
             equal(bytes(sent.value["set"]["value"])[:4], struct.pack("<f", 6))
     whole = shown(9, "/orc", [HEALTH], {"game.Path": {"points": [1] * 32}})
-    with spoken(folder, {"Show": whole}) as world:
-        equal(world.error(USAGE, "set", "9:1", "Path.points", ",".join(["1"] * 32), "--expect", "1"),
-              "--expect works for fields of up to 64 bytes; Path.points has 128")
+    with spoken(folder, {"Show": whole, "EditIf": said("Ack", {"handled": 1})}) as world:
+        world.run("set", "9:1", "Path.points", ",".join(["2"] * 32), "--expect", ",".join(["1"] * 32))
+        expected, = world.question("EditIf")["expected"]
+        equal((expected["entity"], expected["field"], bytes(expected["value"])), ({"index": 9, "generation": 1}, hash32("points"), struct.pack("<32f", *[1] * 32)))
         world.run("set", "9:1", "Path.points", ",".join(["2"] * 32))
         sent = next(batch for batch in world.server.batches if batch.type == "muster.Set").messages[0]
         equal((sent.value["mode"], sent.rows["game.Path"]["points"]), (2, [2] * 32))

@@ -14,6 +14,7 @@ import command
 import descriptors
 import displaced
 import ending
+import expecting
 import files
 import importing
 import looking
@@ -33,7 +34,7 @@ import worlds
 from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
-MODULES = (worlds, importing, files, moving, displaced, serving, looking, changing, clock, sessions, template, tokens, tls, watching, command, answers,
+MODULES = (worlds, importing, files, moving, displaced, serving, looking, changing, expecting, clock, sessions, template, tokens, tls, watching, command, answers,
            told, descriptors, undoing, playing, ending, operating, rules)
 
 

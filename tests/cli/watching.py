@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from shared import DONE, MUSTER, REFUSED, UNREACHABLE, equal, game, holds
+from shared import DONE, GAME, MUSTER, REFUSED, UNREACHABLE, equal, game, holds
 
 
 @contextlib.contextmanager
@@ -106,11 +106,27 @@ def watch_prints_as_many_lines_as_asked_though_more_came_at_once(folder):
 
 
 def watch_ends_when_its_time_is_over_or_the_server_goes(folder):
-    with game(folder):
-        equal(folder.run("watch", "--for", "0.2"), "")
-        with watching(folder) as watch:
-            folder.stop(folder.started[0])
-            equal(watch.wait(timeout=10), UNREACHABLE)
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = folder.serve("game.muster", "--limit", "resume_ns_max=200000000")
+    equal(folder.run("watch", "--for", "0.2"), "")
+    with watching(folder) as watch:
+        folder.stop(server)
+        equal(watch.wait(timeout=30), UNREACHABLE)
+
+
+def watch_goes_on_when_the_server_is_there_again(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    again = ("game.muster", "--token-file", "token", "--unix", folder.path / "socket")
+    server = folder.serve(*again)
+    folder.run("spawn", "/tower", "Health.value=80", "--durable")
+    with watching(folder, "--values") as watch:
+        server.kill()
+        server.wait()
+        folder.serve(*again)
+        holds(watch.stdout.readline(), "@world  the connection was lost and is there again; what happened in the meantime is not shown\n")
+        watch.stderr.readline()
+        folder.run("set", "/tower", "Health.value", "12")
+        holds(watch.stdout.readline(), "/tower (", "game.Health  value=12")
 
 
 def a_command_whose_answer_is_late_ends_with_3_and_says_so(folder):

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "client/cpp/expect.h"
 #include "registry/entity_registry.h"
 #include "server/server.h"
 #include "server/world/world.h"
@@ -81,7 +82,8 @@ void play(Client& client, std::string_view name) {
     BatchBuilder builder;
     builder.append(orc, arena::Damage{.amount = static_cast<float>(1 + i)});
     if (i % 3 != 0) {
-      good(client.push_batch(builder.bytes()));
+      good(i % 3 == 1 ? client.push_batch(builder.bytes())
+                      : client.push_batch_if({expect_parent(orc, {})}, builder.bytes()));
       continue;
     }
     sent.push_back(good(client.post_batch(builder.bytes())));

@@ -48,6 +48,7 @@ class Edits:
         self.epoch = self._core.epoch
         self._runs, self._nodes, self._known = [], {}, {}
         self._texts = set()  # those that the bytes of the edits refer to
+        self.expected = []
         self.count = 0
 
     def __len__(self):
@@ -140,6 +141,35 @@ class Edits:
                 self._add(type_.name, each, value, {})
         else:
             self._add(type_.name, await self._entity(target), value, {})
+
+    # ---- expectations
+
+    async def expect(self, entity, field=None, value=UNSET, *, has=(), lacks=(), under=UNSET, name=None,
+                     descendants=None):
+        """Says what the world must be like. Otherwise, all edits are refused, and the error says
+        what is different.
+
+        expect("orc", "Health.value", 50) expects the value of a field. `has` and `lacks` name one
+        component or several, `under` is the parent ("/" for a root), `name` is "" if the entity has
+        none, and `descendants` is the number of entities below."""
+        target, said = await self._entity(entity), len(self.expected)
+        if field is not None:
+            type_, place = self._place(field)
+            if value is UNSET:
+                raise Mistaken(f"expect(): {field} needs a value")
+            self.expected.append(dict(what="value", entity=target, component=type_.id, field=hash32(place.path),
+                                      value=place.write(value, self._texts)))
+        for what, names in (("present", has), ("absent", lacks)):
+            for each in [names] if not isinstance(names, (list, tuple)) else names:
+                self.expected.append(dict(what=what, entity=target, component=self._core.types.component(each).id))
+        if under is not UNSET:
+            self.expected.append(dict(what="parent", entity=target, parent=await self._entity(under, True)))
+        if name is not None:
+            self.expected.append(dict(what="name", entity=target, name=name))
+        if descendants is not None:
+            self.expected.append(dict(what="descendants", entity=target, count=descendants))
+        if len(self.expected) == said:
+            raise Mistaken("expect() needs something to expect")
 
     # ---- checking
 
@@ -248,21 +278,20 @@ class Transaction(Edits):
         self.label, self.ack = label, None
 
     async def dry_run(self):
-        """Asks whether the world would accept the edits now. Raises Refused as commit() would.
+        """Asks what the edits would do now. Returns a WouldChange, or None if there are no edits,
+        and raises Refused as commit() would.
 
-        The world applies the edits and takes them back at once. Values that handlers of edits
-        write are not taken back. Messages of the game would call handlers, so a transaction that
-        pushes some cannot be tried."""
+        Nothing changes, and no handler is called. Messages of the game would call handlers, so a
+        transaction that pushes some cannot be tried."""
         for run in self._runs:
             if not run.type.name.startswith("muster."):
                 raise Mistaken(f"{run.type.name} cannot be tried, because handlers would be called")
-        if self.count:
-            await self._session._try_step(self)
+        return await self._session._try_step(self) if self.count else None
 
     async def commit(self):
         """Sends the edits, unless there are none. If the world refuses one, none of them is
         applied."""
         if self.count:
             self.ack = await self._session._push_step(self, self.label)
-            self._runs, self.count = [], 0
+            self._runs, self.expected, self.count = [], [], 0
         return self.ack

@@ -371,6 +371,7 @@ class Session:
 
         The world then applies or refuses each of these as a whole, and the history has one step."""
         limit = self.core.welcome.frame_bytes_max - 512 - len(label.encode("utf-8", "replace"))
+        limit -= sum(128 + len(each.get("value", b"")) + 4 * len(each.get("name", "")) for each in edits.expected)
         steps, texts = edits.steps(limit)
         if len(steps) > 1 and not gesture:
             self._gesture += 1
@@ -378,28 +379,24 @@ class Session:
         type_, total = self.core.types.find("muster.Step"), None
         for step in steps:
             batch = table_batch(type_, [(nil, dict(batches=step, label=label, gesture=gesture))], set())
+            if edits.expected and total is None:
+                # A later part would find what the first one has changed.
+                batch = self.core.control("EditIf", expected=edits.expected, batch=batch)
             ack = await self._send([batch], texts, edits.epoch)
             total, texts = ack if total is None else _sum(total, ack), set()
         return total
 
     async def _try_step(self, edits):
-        """Sends edits as a step that is refused at its end, so that nothing of it remains.
-
-        Raises Refused for the first edit that the world refuses."""
+        """Asks what edits would do as one step. Raises Refused for the first edit that the world
+        would refuse."""
         steps, texts = edits.steps(self.core.welcome.frame_bytes_max - 512)
         if len(steps) > 1:
             raise Mistaken("these edits are too many to be tried at once")
-        last = await self._next_id()  # no entity has this id, so it cannot be destroyed
-        grants = self.core.grants
-        destroy, step = self.core.types.find("muster.Destroy"), self.core.types.find("muster.Step")
-        steps[0] += struct_batch(destroy, [(last, {}, {})], [], set())
-        try:
-            await self._send([table_batch(step, [(nil, dict(batches=steps[0]))], set())], texts, edits.epoch)
-        except Refused as error:
-            if error.fault is None or error.fault.entity != last:
-                raise
-        if self.core.grants is grants:
-            grants.append((last.index, last.index + 1))
+        new = [(nil, dict(text=text)) for text in sorted(texts) if text not in self.core.told]
+        if new:
+            steps[0] = table_batch(self.core.types.find("muster.InternText"), new, set()) + steps[0]
+        step = table_batch(self.core.types.find("muster.Step"), [(nil, dict(batches=steps[0]))], set())
+        return await self.ask("DryRun", expected=edits.expected, batch=step)
 
     async def _send(self, batches, texts, epoch):
         """Sends batches after the texts that they refer to."""

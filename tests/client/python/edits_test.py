@@ -121,8 +121,10 @@ class Edits(WorldTest):
         edit.move(orc, under=camp)
         edit.set_field(orc, "Health.value", 70)
         edit.destroy(orc)
-        edit.dry_run()
-        edit.dry_run()
+        would = edit.dry_run()
+        self.assertEqual((would.created, would.destroyed, would.changed), (1, 1, 0))
+        self.assertEqual(list(zip(would.entities, would.names)), [(camp, "camp"), (orc, "orc")])
+        self.assertEqual(edit.dry_run(), would)
         self.assertEqual(all_of(world), before)
         self.assertEqual([step.what for step in world.history()], ["create orc"])
         edit.commit()
@@ -145,6 +147,30 @@ class Edits(WorldTest):
             edit.dry_run()
         world.transaction().dry_run()
         self.assertEqual(world.show("camp").name, "camp")
+
+    def test_a_transaction_is_applied_only_if_the_world_is_as_expected(self):
+        world = self.world()
+        camp = world.create("camp")
+        orc = world.create("orc", world.types.Health(value=50), under=camp)
+        for wrong, reason in [(dict(field="Health.value", value=51), "value_mismatch"), (dict(has="Unit"), "missing_component"),
+                              (dict(lacks=["Health"]), "component_there"), (dict(under="/"), "parent_mismatch"),
+                              (dict(name="elf"), "name_mismatch"), (dict(descendants=1), "descendants_mismatch")]:
+            edit = world.transaction()
+            edit.expect(orc, **wrong)
+            edit.destroy(orc)
+            for send in (edit.dry_run, edit.commit):
+                with self.assertRaises(muster.Refused) as caught:
+                    send()
+                self.assertEqual((caught.exception.reason, caught.exception.fault.entity), (reason, orc))
+                self.assertEqual(caught.exception.value, {"value_mismatch": 50, "parent_mismatch": camp}.get(reason))
+        with self.assertRaisesRegex(muster.Mistaken, "needs something to expect"):
+            world.transaction().expect(orc)
+        with world.transaction("as seen") as edit:
+            edit.expect(orc, "Health.value", 50, has="Health", lacks="Unit", under=camp, name="orc", descendants=0)
+            edit.expect(camp, under="/", descendants=1)
+            edit.destroy(orc)
+        self.assertEqual(world.info().entities, 1)
+        self.assertEqual(world.history()[0].label, "as seen")
 
     def test_threads_may_share_a_session(self):
         world, wrong = self.world(), []

@@ -2,7 +2,7 @@
 // history that the server reports.
 import assert from 'node:assert/strict';
 
-import { batches_of, ClientError, muster, nil, session } from 'muster-client';
+import { batches_of, ClientError, dry_run, expect, muster, nil, session } from 'muster-client';
 import type { Client, Entity, StepPart } from 'muster-client';
 
 import { Scripted } from './scripted.js';
@@ -148,4 +148,38 @@ test('a step that was sent in several is one step for undo, and is applied as a 
   const named = rename(client, [all[0].index, 'orc'], [all[1].index, 'orc']);
   await assert.rejects(client.push_step([named]), (error: ClientError) => error.fault?.reason === 'name_taken');
   assert.deepEqual((await client.show(all[0])).about.path, `/#${all[0].index}:1`);
+});
+
+test('a step is refused if the world is not as expected, and a dry run says what a step would do', async (t) => {
+  const world = await World.serve(t);
+  const client = await world.connect();
+  const [town, orc] = [await client.next_id(), await client.next_id()];
+  const type = client.types.get(muster.Create);
+  const rows = [{ type: client.types.get(health), value: { value: 1 } }];
+  const made: StepPart[] = [
+    { kind: 'each', type, messages: [{ target: town, value: { parent: nil, name: 'town' } }] },
+    { kind: 'each', type, messages: [{ target: orc, value: { parent: town, name: 'orc' }, rows }] },
+  ];
+  const would = await dry_run(client, made);
+  assert.deepEqual([would.created, would.destroyed, would.changed, would.names], [2, 0, 0, ['town', 'orc']]);
+  assert.equal((await client.ask(session.GetInfo)).entities, 0);
+  await client.push_step(made);
+
+  const destroy: StepPart = { kind: 'each', type: client.types.get(muster.Destroy), messages: [{ target: town, value: {} }] };
+  for (const [expected, reason] of [
+    [expect.value(client, orc, health, 'value', 2), 'value_mismatch'],
+    [expect.absent(client, orc, health), 'component_there'],
+    [expect.present(client, town, health), 'missing_component'],
+    [expect.parent(orc, nil), 'parent_mismatch'],
+    [expect.name(orc, 'elf'), 'name_mismatch'],
+    [expect.descendants(town, 2), 'descendants_mismatch'],
+  ] as const) {
+    const is_refused = (error: ClientError): boolean => error.kind === 'refused' && error.fault?.reason === reason;
+    await assert.rejects(dry_run(client, [destroy], { expected: [expected] }), is_refused, reason);
+    await assert.rejects(client.push_step([destroy], { expected: [expected] }), is_refused, reason);
+  }
+  const expected = [expect.value(client, orc, health, 'value', 1), expect.parent(orc, town), expect.descendants(town, 1)];
+  assert.equal((await dry_run(client, [destroy], { expected })).destroyed, 2);
+  await client.push_step([destroy], { expected });
+  assert.equal((await client.ask(session.GetInfo)).entities, 0);
 });
