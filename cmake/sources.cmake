@@ -87,6 +87,7 @@ set(muster_registry_sources
   registry/handlers/unkept.cc
   registry/history/description.cc
   registry/history/edit_history.cc
+  registry/history/held_data.cc
   registry/history/inverse.cc
   registry/history/kept_edits.cc
   registry/history/overlay.cc

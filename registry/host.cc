@@ -51,6 +51,12 @@ void RegistryReader::describe(Entity e, const std::function<void(std::string_vie
   if (read_.alive(e)) read_.impl_->managers.describe(e, take);
 }
 
+bool RegistryReader::has_managers() const noexcept { return !read_.impl_->managers.empty(); }
+
+void RegistryReader::save_held(Entity e, BatchWriter& to, const std::function<void(std::string_view)>& lost) const {
+  if (read_.alive(e)) read_.impl_->managers.save_entity(e, to, lost);
+}
+
 std::vector<std::pair<Entity, std::uint32_t>> RegistryReader::left_grants() const {
   read_.check_outside();
   std::vector<Entity> named;

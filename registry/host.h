@@ -70,6 +70,11 @@ class RegistryReader {
   /// Calls take(manager name, component) for each component that a manager holds for a living
   /// entity, in the order of manager names.
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
+  bool has_managers() const noexcept;
+  /// Calls Manager::save_entity() of each manager for a living entity, in the order of manager
+  /// names. Calls lost(manager name) for each one that holds something for the entity and cannot
+  /// save it.
+  void save_held(Entity e, BatchWriter& to, const std::function<void(std::string_view)>& lost) const;
   /// Returns the size of the largest grant that does not need new memory, which is the length of
   /// the longest returned range.
   std::uint32_t returned_ids() const noexcept { return storage().returned_ids().longest(); }

@@ -35,6 +35,11 @@ class Scores final : public muster::Manager {
     const auto at = points_.find(e);
     if (at != points_.end()) take({.name = "score", .bytes = std::as_bytes(std::span(&at->second, 1))});
   }
+  /// Messages that make it hold the same again, for an undo of a deletion.
+  bool save_entity(muster::Entity e, muster::BatchWriter& to) const override {
+    if (const auto at = points_.find(e); at != points_.end()) to.append(e, Score{.points = at->second});
+    return true;
+  }
   /// Everything that decides what it does later; the same history must give the same bytes.
   void save(std::vector<std::byte>& out) const override {
     for (const auto& [e, points] : points_) {

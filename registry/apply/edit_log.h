@@ -25,9 +25,10 @@ struct Edit {
   const Sender& by;
   TypeId type;
   /// The target entities; empty for a message to the world. A message with many targets may be
-  /// split into several consecutive edits.
+  /// split into several consecutive edits. Creates of a Step with the same components can be one
+  /// edit; EditLog::after() then receives only the entities that were created.
   std::span<const Entity> targets;
-  const std::byte* payload;           ///< the message; null for a table
+  const std::byte* payload;           ///< the first message; null for a table
   std::span<const RowSetEntry> rows;  ///< components contained in the payload
   std::span<const std::byte> table;   ///< the message if it is a table; otherwise empty
 };

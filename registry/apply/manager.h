@@ -19,6 +19,8 @@
 
 namespace muster {
 
+class BatchWriter;  // messages/batch_writer.h
+
 /// A value that a manager holds for an entity, as shown to inspectors and snapshots. Views are
 /// valid only during the call.
 struct Held {
@@ -74,6 +76,20 @@ class Manager {
   virtual void describe(Entity e, const std::function<void(const Held&)>& take) const {
     static_cast<void>(e);
     static_cast<void>(take);
+  }
+  /// Appends messages to `to` that make the manager hold for `e` what it holds for it now. Called
+  /// for each living entity that an edit is about to destroy. If the deletion is undone, the
+  /// entity's handlers receive the messages after all entities of the subtree have been revived.
+  /// All messages must be addressed to `e` alone, and none may be of a type on which the registry
+  /// itself acts. If it holds nothing for `e`, it appends nothing and returns true.
+  ///
+  /// Returns false, without appending anything, if the manager cannot do this, as the default does.
+  /// If describe() shows that the manager holds something for `e`, the deletion is final for that
+  /// data, which the history and lost_if_destroyed() report (registry/history/held_data.h).
+  virtual bool save_entity(Entity e, BatchWriter& to) const {
+    static_cast<void>(e);
+    static_cast<void>(to);
+    return false;
   }
   /// Returns the version of the format that save() or save_parts() writes; it must be below 2^31.
   /// load() and load_parts() receive the version of the saved state. If the saved version is newer

@@ -157,6 +157,15 @@ void Managers::describe(Entity e, const std::function<void(std::string_view, con
     present.manager->describe(e, [&, &called = name](const Held& held) { take(called, held); });
 }
 
+void Managers::save_entity(Entity e, BatchWriter& to, const std::function<void(std::string_view)>& lost) const {
+  for (const auto& [name, present] : managers_) {
+    if (present.manager->save_entity(e, to)) continue;
+    bool holds = false;
+    present.manager->describe(e, [&](const Held&) { holds = true; });
+    if (holds) lost(name);
+  }
+}
+
 std::string Managers::give(std::string_view name, Manager& manager, const SavedManager& saved) {
   const Head head = head_of(hash64(name), saved);
   if (head.version > manager.state_version())

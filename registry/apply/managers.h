@@ -71,6 +71,9 @@ class Managers {
       tell();
   }
   void describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const;
+  /// See RegistryReader::save_held().
+  void save_entity(Entity e, BatchWriter& to, const std::function<void(std::string_view)>& lost) const;
+  bool empty() const noexcept { return managers_.empty(); }
 
   /// Writes the rows of each manager and of each saved state of an absent manager, in ascending
   /// order of the hash64 of their names:

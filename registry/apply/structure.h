@@ -2,17 +2,13 @@
 // Reparent, Rename, InternText, grants, and templates. Each message is either applied completely or
 // refused without effect.
 //
-//   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is
-//   checked
-//     edited()                      a log sees it, if a session sent it            
-//     registry/apply/edit_log.h
-//       create, set, remove ...     row by row                                     
-//       registry/storage/storage.h, hierarchy.h, names.h many rows at once           Create,
-//       Destroy; Reparent to another depth      registry/storage/bulk_rows.h a tree                
-//            Spawn                                           registry/apply/tree_rows.h
-//     begin_step(), end_step()      parked ids, and a Step that is taken back      
-//     registry/apply/steps.cc create_run()                  many Creates of a Step                 
-//             registry/apply/create_run.cc
+//   Delivery, for every message     apply, destroy_many, spawn, merge, define ...   the message is checked
+//     edited()                      a log sees it, if a session sent it             registry/apply/edit_log.h
+//       create, set, remove ...     row by row                                      registry/storage/storage.h, hierarchy.h, names.h
+//       many rows at once           Create, Destroy; Reparent to another depth      registry/storage/bulk_rows.h
+//       a tree                      Spawn                                           registry/apply/tree_rows.h
+//     begin_step(), end_step()      parked ids, and a Step that is taken back       registry/apply/steps.cc
+//     create_run()                  many Creates of a Step                          registry/apply/create_run.cc
 //
 // Apart from this class, only HostCall writes rows, for some of the host's own calls
 // (registry/delivery/host_call.h). A load fills a separate state, and handlers write only component

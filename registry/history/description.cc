@@ -10,6 +10,14 @@ std::string entity_text(Entity e, std::string_view name) {
   return name.empty() ? std::to_string(e.index) + ":" + std::to_string(e.generation) : std::string(name);
 }
 
+/// Names the managers whose data cannot be brought back.
+std::string lost_text(const Part& part) {
+  if (!part.details || part.details->held.lost.empty()) return {};
+  std::string text;
+  for (const std::string& manager : part.details->held.lost) text += (text.empty() ? "" : ", ") + manager;
+  return " (data of " + text + " is lost)";
+}
+
 std::string part_text(const Part& part, bool redo, const RowsNow& now) {
   const TypeDescriptor* const type = now.types().find(part.component);
   const std::string component = type ? type->name : "a component";
@@ -28,7 +36,8 @@ std::string part_text(const Part& part, bool redo, const RowsNow& now) {
     case PartKind::destroyed: {
       std::string_view name = now.name(part.entity);
       if (name.empty() && part.kind == PartKind::destroyed) name = part.details->snapshot.root_name();
-      return ((part.kind == PartKind::created) != redo ? "create " : "destroy ") + entity_text(part.entity, name);
+      return ((part.kind == PartKind::created) != redo ? "create " : "destroy ") + entity_text(part.entity, name) +
+             lost_text(part);
     }
     case PartKind::moved: return "move " + entity;
     case PartKind::renamed: {

@@ -380,7 +380,7 @@ std::uint32_t EditHistory::Impl::release_ids() {
       if (storage.in_state(e, IdState::parked)) released_.push_back(e);
     }
   }
-  std::erase_if(released_, [&](Entity e) { return parked_.contains(e) || !storage.in_state(e, IdState::parked); });
+  std::erase_if(released_, [&](Entity e) { return !storage.in_state(e, IdState::parked) || parked_.contains(e); });
   if (!released_.empty()) {
     // In the same order as if the ids had been looked for.
     std::ranges::sort(released_);

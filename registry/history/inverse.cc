@@ -7,6 +7,7 @@
 #include "messages/batch_builder.h"
 #include "messages/judge/verifier.h"
 #include "messages/row_set.h"
+#include "registry/history/held_data.h"
 #include "schema/table.h"
 
 namespace muster::history {
@@ -14,6 +15,7 @@ namespace muster::history {
 namespace {
 
 constexpr std::uint32_t steps_up_max = 100'000;
+constexpr std::size_t looked_ahead = 1u << 15;  // at least the number of Creates in a batch
 
 }  // namespace
 
@@ -148,6 +150,7 @@ void Inverse::destroyed(const Part& part, bool last) {
   }
   const std::string name = free_name(parent, details.snapshot.root_name(), part.entity);  // 11
   create_rows(details.snapshot, parent, before, name);
+  if (!exact_) append_held(part);  // managers have not heard of a deletion that is taken back
   if (!last) overlay_.revive(details.snapshot, parent, before, name);
   ++report_.done;
 }
@@ -347,6 +350,20 @@ void Inverse::write_fields() {
   written_ = {};
 }
 
+void Inverse::append_held(const Part& part) {
+  const HeldData& held = part.details->held;
+  if (held.messages.empty()) return;
+  bool known = true;
+  for (const Layout& layout : held.types) {
+    const TypeDescriptor* const type = now_.types().find(layout.type);
+    if (type && type->fingerprint == layout.fingerprint) continue;
+    known = false;
+    report_.skipped.push_back({.reason = Skip::component_missing, .entity = part.entity, .component = layout.type});
+  }
+  if (!known || (step_->saved && !are_held_messages(held.messages, part.details->snapshot, now_.types()))) return;
+  for_each_batch(held.messages, [&](const BatchView& batch) { edits_.append_batch(batch); });
+}
+
 Inverse::RowPlan Inverse::plan(const Snapshot::Shape& shape) const {
   std::vector<PayloadShape> shapes;
   for (const Layout& layout : shape.components)
@@ -374,7 +391,8 @@ Inverse::RowPlan Inverse::plan(const Snapshot::Shape& shape) const {
   return plan;
 }
 
-void Inverse::write_row(const RowPlan& plan, const Create& message, const std::byte* values, std::byte* payload) {
+[[gnu::always_inline]] inline void Inverse::write_row(const RowPlan& plan, const Create& message,
+                                                      const std::byte* values, std::byte* payload) {
   std::memcpy(payload, &message, sizeof message);
   for (const RowPlan::Copy& copy : plan.copies) {
     copy_value(payload + copy.to, values + copy.from, copy.bytes);
@@ -411,13 +429,19 @@ void Inverse::create_rows(const Snapshot& snapshot, Entity parent, Entity before
                                                            : edits_.append_rows(plan.rows, rows[i].entity);
     write_row(plan, first, snapshot.values.data() + rows[i].at, payload);
     std::size_t end = ++i;
-    while (end < rows.size() && rows[end].shape == shape) ++end;
+    while (end < rows.size() && end - i < looked_ahead && rows[end].shape == shape) ++end;
     const StepWriter::Items items = edits_.append_like_last(end - i);
+    // The bytes that are written could be any object, so whatever the loop needs is in variables.
+    const bool has_gaps = plan.has_gaps;
+    const std::size_t payload_offset = plan.payload_offset;
+    const Snapshot::Row* const all = rows.data();
+    const std::byte* const values = snapshot.values.data();
     std::byte* item = items.at;
     for (end = i + items.count; i < end; ++i, item += items.bytes) {
-      if (plan.has_gaps) std::memset(item, 0, items.bytes);
-      std::memcpy(item, &rows[i].entity, sizeof(Entity));
-      write_row(plan, create(i), snapshot.values.data() + rows[i].at, item + plan.payload_offset);
+      const Snapshot::Row row = all[i];
+      if (has_gaps) std::memset(item, 0, items.bytes);
+      std::memcpy(item, &row.entity, sizeof row.entity);
+      write_row(plan, {.parent = all[row.parent].entity, .name = row.name}, values + row.at, item + payload_offset);
     }
   }
 }

@@ -64,6 +64,8 @@ class Inverse {
   /// Appends the Set of the component that fields have been written to.
   void write_fields();
   void set(Entity e, const StoredType& type, std::span<const std::byte> value, SetMode mode);
+  /// Appends the messages that managers saved.
+  void append_held(const Part& part);
   void create_rows(const Snapshot& snapshot, Entity parent, Entity before, std::string_view name);
   /// How the rows of a shape become Creates.
   struct RowPlan {

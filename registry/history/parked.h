@@ -24,14 +24,21 @@ class Parked {
   }
   /// Appends the entities that no step can revive any longer to `released`.
   void remove(const Step& step, std::vector<Entity>& released) {
+    std::uint32_t number = ~0u;
+    Page* page = nullptr;
     each(step, [&](Entity e, Entity) {
-      const std::uint32_t number = e.index / page_entries;
-      std::unique_ptr<Page>* const page = pages_.find(number);
+      if (e.index / page_entries != number) {
+        number = e.index / page_entries;
+        const std::unique_ptr<Page>* const known = pages_.find(number);
+        page = known ? known->get() : nullptr;
+      }
       if (!page) return;
-      Entry& known = (*page)->entries[e.index % page_entries];
+      Entry& known = page->entries[e.index % page_entries];
       if (known.steps == 0 || known.generation != e.generation || --known.steps > 0) return;
-      if (--(*page)->used == 0) pages_.erase(number);
       released.push_back(e);
+      if (--page->used > 0) return;
+      pages_.erase(number);
+      page = nullptr;
     });
   }
   bool contains(Entity e) const noexcept { return find(e) != nullptr; }

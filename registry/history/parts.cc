@@ -28,6 +28,7 @@ std::uint64_t Part::memory() const noexcept {
   const Snapshot& snapshot = details->snapshot;
   sum += sizeof *details + details->ancestors.size() * sizeof(Entity) + heap(details->name) + all(details->texts);
   for (const Snapshot::Shape& shape : snapshot.shapes) sum += sizeof shape + shape.components.size() * sizeof(Layout);
+  sum += details->held.messages.size() + details->held.types.size() * sizeof(Layout) + all(details->held.lost);
   return sum + snapshot.rows.size() * sizeof(Snapshot::Row) + snapshot.values.size() + all(snapshot.texts);
 }
 

@@ -56,6 +56,13 @@ struct Snapshot {
   std::string_view root_name() const noexcept;
 };
 
+/// The data that managers held for the entities of a destroyed subtree.
+struct HeldData {
+  std::vector<std::byte> messages;  ///< batches of messages that restore the data
+  std::vector<Layout> types;        ///< of these messages
+  std::vector<std::string> lost;    ///< names of the managers that could not save it, ascending
+};
+
 /// The members of a Part that few parts have.
 struct Details {
   /// moved: before and after the edit; destroyed: the first one, before the edit.
@@ -64,6 +71,7 @@ struct Details {
   static constexpr std::size_t ancestors_max = 32;
   std::vector<Entity> ancestors;
   Snapshot snapshot;               ///< destroyed
+  HeldData held;                   ///< destroyed
   std::string name;                ///< defined: the template's name
   std::vector<std::string> texts;  ///< contents of the `text` fields in `before`
 };

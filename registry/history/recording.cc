@@ -152,17 +152,20 @@ void Recording::keep_template(const Edit& edit) {
 // --- what an edit changed ---
 
 void Recording::take_created(const Edit& edit, const std::function<void(Part)>& take) {
-  const bool merges = edit.type == TypeTraits<MergeTemplate>::id;
-  const Entity spawned_under = edit.type == TypeTraits<Spawn>::id ? read<Spawn>(edit).parent : Entity{};
+  const bool merges = edit.type == TypeTraits<MergeTemplate>::id, spawns = edit.type == TypeTraits<Spawn>::id;
+  const Entity spawned_under = spawns ? read<Spawn>(edit).parent : Entity{};
+  const Storage& storage = now_.storage();
+  const std::span<const Entity> targets = edit.targets;
   IdSet added;
-  for (std::size_t i = 0; i < edit.targets.size(); ++i) {
-    const Entity e = edit.targets[i];
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const Entity e = targets[i];
     if (merges && living_[i]) continue;
-    const Entity parent = now_.hierarchy().parent(e);
+    const Row row = storage.find(e);
+    const Entity parent = row && row.chunk->depth ? row.chunk->parents()[row.row] : Entity{};
     if (merges) {
       added.add(e);
       if (parent && added.contains(parent)) continue;
-    } else if (edit.type == TypeTraits<Spawn>::id && parent != spawned_under) {
+    } else if (spawns && parent != spawned_under) {
       continue;  // not a root of the spawn
     }
     if (revives_) {

@@ -7,7 +7,8 @@
 //   name      | entity 8 | path |
 //   part      | kind 1 | component 4 | entity 8 | offset 4 | bytes 4 | fingerprint 8 |
 //             | sequence 8 | before | after | has details 1 | (details) |
-//   details   | two places | ancestors 4, 8 each | name | texts | snapshot |
+//   details   | two places | ancestors 4, 8 each | name | texts | snapshot | (held) |
+//   held      | messages | types 4 | layout ... | names of managers |          if `has details` is 2
 //   snapshot  | shapes 4 | shape ... | rows 4 | row ... | values | texts |
 //
 // A text is its length in 4 bytes and its bytes. All numbers are little-endian.
@@ -169,7 +170,8 @@ void put(Writer& to, const Part& part) {
   to.put(part.sequence);
   to.put_text(part.before);
   to.put_text(part.after);
-  to.put(static_cast<std::uint8_t>(part.details ? 1 : 0));
+  const bool held = part.details && !(part.details->held.messages.empty() && part.details->held.lost.empty());
+  to.put(static_cast<std::uint8_t>((part.details ? 1 : 0) + (held ? 1 : 0)));
   if (!part.details) return;
   to.put(part.details->before);
   to.put(part.details->after);
@@ -178,6 +180,11 @@ void put(Writer& to, const Part& part) {
   to.put_text(part.details->name);
   to.put_texts(part.details->texts);
   put(to, part.details->snapshot);
+  if (!held) return;
+  to.put_bytes(part.details->held.messages);
+  to.put(static_cast<std::uint32_t>(part.details->held.types.size()));
+  for (const Layout& layout : part.details->held.types) to.put(layout);
+  to.put_texts(part.details->held.lost);
 }
 
 /// Checks what the code that applies parts relies on.
@@ -227,7 +234,9 @@ Part take_part(Reader& from) {
   part.sequence = from.take<std::uint64_t>();
   part.before = from.take_text();
   part.after = from.take_text();
-  if (from.take_flag("has a part with a wrong flag")) {
+  const auto details = from.take<std::uint8_t>();
+  if (details > 2) from.fail("has a part with a wrong flag");
+  if (details != 0) {
     part.details = std::make_unique<Details>();
     part.details->before = from.take<Place>();
     part.details->after = from.take<Place>();
@@ -236,6 +245,14 @@ Part take_part(Reader& from) {
     part.details->name = from.take_text();
     part.details->texts = from.take_texts();
     part.details->snapshot = take_snapshot(from);
+    if (details == 2) {
+      HeldData& held = part.details->held;
+      const std::span<const std::byte> messages = from.take_bytes();
+      held.messages.assign(messages.begin(), messages.end());
+      held.types.resize(from.take_count(sizeof(Layout)));
+      for (Layout& layout : held.types) layout = from.take<Layout>();
+      held.lost = from.take_texts();
+    }
   }
   if (!from.failed()) judge(from, part);
   return part;

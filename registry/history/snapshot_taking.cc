@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "registry/history/held_data.h"
 #include "registry/history/recording.h"
 
 namespace muster::history {
@@ -172,6 +173,7 @@ std::vector<Part> destroyed_parts(const RowsNow& now, std::span<const Entity> ta
     now.hierarchy().subtree(target, subtree);
     take(now, subtree, siblings, part.details->snapshot);
     part.details->snapshot.values.shrink_to_fit();
+    part.details->held = held_data(now, part.details->snapshot);
     if (targets.size() > 1) siblings.destroyed(target, part.details->before, part.details->snapshot);
     parts.push_back(std::move(part));
   }

@@ -38,6 +38,28 @@ class FlatMap {
     ++size_;
     return slots_[at].second;
   }
+  /// Inserts a value unless there is one. Returns true if it was inserted. Invalidates references
+  /// to values.
+  bool put_new(const Key& key, Value value) {
+    if ((size_ + 1) * 4 > slots_.size() * 3) [[unlikely]] {
+      if (find(key)) return false;
+      grow();
+    }
+    std::size_t at = home(key);
+    for (; used_[at]; at = next(at))
+      if (slots_[at].first == key) return false;
+    used_[at] = 1;
+    slots_[at] = {key, std::move(value)};
+    ++size_;
+    return true;
+  }
+  /// Prefetches the memory that a later call for `key` will use.
+  void prefetch(const Key& key) const noexcept {
+    if (slots_.empty()) return;
+    const std::size_t at = home(key);
+    __builtin_prefetch(used_.data() + at);
+    __builtin_prefetch(slots_.data() + at, 1);
+  }
   bool erase(const Key& key) noexcept {
     if (slots_.empty()) return false;
     std::size_t at = home(key);

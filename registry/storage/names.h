@@ -87,6 +87,12 @@ class Names {
   void add(Entity parent, Text name, Entity e) {
     if (!left_out(parent)) by_name_.put({parent, name}, e);
   }
+  /// Adds a name unless a child of `parent` has it. Returns true if it was added.
+  bool add_new(Entity parent, Text name, Entity e) {
+    if (left_out(parent)) take_in(parent);
+    return by_name_.put_new({parent, name}, e);
+  }
+  void prefetch(Entity parent, Text name) const noexcept { by_name_.prefetch({parent, name}); }
   void remove(Entity parent, Text name, std::string_view bytes) noexcept {
     if (!left_out(parent)) remove_known(parent, name, bytes);
   }

@@ -208,6 +208,8 @@ const Call calls[] = {
     {"RegistryReader::handlers() const", nothing, [](World& w) { (void)w.read.host().handlers(); }},
     {"RegistryReader::waiting_managers() const", nothing, [](World& w) { (void)w.read.host().waiting_managers(); }},
     {"RegistryReader::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const", nothing, [](World& w) { w.read.host().describe(w.e, [](std::string_view, const Held&) {}); }},
+    {"RegistryReader::has_managers() const", nothing, [](World& w) { (void)w.read.host().has_managers(); }},
+    {"RegistryReader::save_held(Entity e, BatchWriter& to, const std::function<void(std::string_view)>& lost) const", nothing, [](World& w) { BatchBuilder to; w.read.host().save_held(w.e, to, [](std::string_view) {}); }},
     {"RegistryReader::returned_ids() const", nothing, [](World& w) { (void)w.read.host().returned_ids(); }},
     {"RegistryReader::left_grants() const", returns, [](World& w) { (void)w.read.host().left_grants(); }},
     {"RegistryReader::find_template(std::string_view name) const", nothing, [](World& w) { (void)w.read.host().find_template("hut"); }},

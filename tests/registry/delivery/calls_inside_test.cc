@@ -163,6 +163,8 @@ const Call calls[] = {
     {"RegistryReader::handlers() const", may, [](const Called& c) { (void)c.read.host().handlers(); }},
     {"RegistryReader::waiting_managers() const", may, [](const Called& c) { (void)c.read.host().waiting_managers(); }},
     {"RegistryReader::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const", stops, [](const Called& c) { c.read.host().describe(c.e, [](std::string_view, const Held&) {}); }},
+    {"RegistryReader::has_managers() const", may, [](const Called& c) { (void)c.read.host().has_managers(); }},
+    {"RegistryReader::save_held(Entity e, BatchWriter& to, const std::function<void(std::string_view)>& lost) const", may, [](const Called& c) { BatchBuilder to; c.read.host().save_held(c.e, to, [](std::string_view) {}); }},
     {"RegistryReader::returned_ids() const", may, [](const Called& c) { (void)c.read.host().returned_ids(); }},
     {"RegistryReader::left_grants() const", stops, [](const Called& c) { (void)c.read.host().left_grants(); }},
     {"RegistryReader::find_template(std::string_view name) const", may, [](const Called& c) { (void)c.read.host().find_template("hut"); }},
