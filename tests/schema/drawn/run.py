@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from draw import Drawer
+
 GROUP = 100  # headers in a translation unit, since a small one mostly costs the common headers
 CHUNK = 500  # schemas that are on disk at a time, and in one call of tsc
 FLAGS = ["-std=c++23", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fno-color-diagnostics"]
