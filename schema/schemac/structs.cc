@@ -113,9 +113,16 @@ void write_struct(Output& out, const TypeDescriptor& type) {
       natural = std::max(natural, field.type ? out.type(field.type).align : field.size);
     out << doc_comment(type.doc, "") << "struct "
         << (natural < type.align ? "alignas(" + std::to_string(type.align) + ") " : "") << name << " {\n";
+    // Padding may have neither the name of a field nor of a type that the struct uses.
+    std::vector<std::string> taken = names;
+    taken.push_back(name);
+    for (const FieldDescriptor& field : type.fields) {
+      if (field.enumeration) taken.push_back(cpp_last_name(field.enumeration->name));
+      if (field.type) taken.push_back(cpp_last_name(out.type(field.type).name));
+    }
     const auto pad = [&](std::uint32_t until) {
       if (until == end) return;
-      out << "  std::uint8_t " << padding_name(end, names) << "[" << std::to_string(until - end) << "] = {};\n";
+      out << "  std::uint8_t " << padding_name(end, taken) << "[" << std::to_string(until - end) << "] = {};\n";
     };
     for (std::size_t i = 0; i < type.fields.size(); ++i) {
       const FieldDescriptor& field = type.fields[i];

@@ -166,6 +166,13 @@ void write_comparison(Output& out, const TypeDescriptor& type, const TableOrder&
   out << ";\n}\n\n";
 }
 
+/// Returns the name of a table for use inside of its view, whose functions hide types.
+std::string name_in_view(const TypeDescriptor& type) {
+  const std::string name = cpp_last_name(type.name);
+  const bool is_hidden = name == "from" || std::ranges::find(view_members, name) != view_members.end();
+  return is_hidden ? cpp_absolute_name(type.name) : name;
+}
+
 void write_view(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::string name = cpp_last_name(type.name);
   const std::string view = name + "View";
@@ -176,7 +183,7 @@ void write_view(Output& out, const TypeDescriptor& type, const TableOrder& order
       << "(::muster::TableReader::root(verified));\n  }\n"
       << "  /// False for a table that is absent; it reads as one without fields.\n"
       << "  explicit operator bool() const noexcept { return static_cast<bool>(table_); }\n"
-      << "  /// A copy that lives on its own.\n  " << name << " decode() const;\n\n";
+      << "  /// A copy that lives on its own.\n  " << name_in_view(type) << " decode() const;\n\n";
   for (const Member& m : members_of(out, type, order)) {
     const std::string slot = std::to_string(m.field.slot);
     out << field_doc(m.field) << "  ";
@@ -241,8 +248,9 @@ void write_late_accessors(Output& out, const TypeDescriptor& type, const TableOr
 
 void write_decode(Output& out, const TypeDescriptor& type, const TableOrder& order) {
   const std::string name = cpp_last_name(type.name);
-  out << "inline " << name << " " << name << "View::decode() const {\n  " << cpp_name_in_function(type.name)
-      << " out;\n";
+  const std::string inside = name_in_view(type);
+  out << "inline " << name << " " << name << "View::decode() const {\n  "
+      << (inside == name ? cpp_name_in_function(type.name) : inside) << " out;\n";
   for (const Member& m : members_of(out, type, order)) {
     const std::string to = "out." + m.name, from = "this->" + m.name + "()";
     if (m.is_vector()) {

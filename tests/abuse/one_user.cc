@@ -115,8 +115,8 @@ OneUserReport one_user(const AbuseOptions& options, session::Role role, bool ope
       report.longest_calm[what] = std::max(report.longest_calm[what], waits.longest());
     must(owner.client().ask(session::DropTexts{}));
     report.removed = must(owner.client().ask(session::RemoveOf{.user = mean.user}));
-    // A save that is being written needs memory that is not left by the user. A removal gives unused
-    // memory back, even if it removes nothing.
+    // A save that is being written needs memory that is not left by the user. A removal gives
+    // unused memory back, even if it removes nothing.
     must(owner.client().ask(session::Save{}));
     must(owner.client().ask(session::RemoveOf{.user = mean.user}));
     std::uint64_t least = server.memory_bytes();

@@ -123,6 +123,35 @@ TEST_CASE("A global name of a function that compilers know without a header gets
   }
 }
 
+TEST_CASE("A table that is called like a function of its view is named from the global namespace in it", "[clashes]") {
+  const test::Folder folder;
+  const test::Said said = compile(
+      folder, {{"a.fbs", "namespace g; table decode { x:int; }\ntable from { x:int; }\ntable Plain { x:int; }"}},
+      "a.fbs", "-o a.h");
+  INFO(said.errors);
+  REQUIRE(said.code == 0);
+  const std::string header = test::read_file(folder / "a.h");
+  for (const char* text : {"  ::g::decode decode() const;", "  ::g::decode out;", "  ::g::from decode() const;",
+                           "  ::g::from out;", "  Plain decode() const;", "  Plain out;"}) {
+    INFO(text);
+    CHECK(header.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("Padding has the name of no type that the struct uses", "[clashes]") {
+  const test::Folder folder;
+  const test::Said said = compile(folder,
+                                  {{"a.fbs",
+                                    "namespace g; enum padding4_ : int { a }\nstruct padding1_ { x:long; }\n"
+                                    "struct A { kind:padding4_; y:long; }\nstruct B { x:byte; y:padding1_; }"}},
+                                  "a.fbs", "-o a.h");
+  INFO(said.errors);
+  REQUIRE(said.code == 0);
+  const std::string header = test::read_file(folder / "a.h");
+  CHECK(header.find("  std::uint8_t padding4__[4] = {};") != std::string::npos);
+  CHECK(header.find("  std::uint8_t padding1__[7] = {};") != std::string::npos);
+}
+
 TEST_CASE("A type of another namespace is named from the global namespace", "[clashes]") {
   const test::Folder folder;
   const test::Said said =

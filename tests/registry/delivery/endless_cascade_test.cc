@@ -1,5 +1,6 @@
 // Cascades without end: what waits is bounded, time cuts them so that a replay has the same result,
 // and they can be stopped.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
@@ -198,6 +199,25 @@ TEST_CASE("ids that dropped messages would have created are given back, and requ
   }
   registry.push(orc, game::Heal{});
   CHECK(late == 1);
+}
+
+TEST_CASE("ids that carried messages would have created are given back if these are dropped on request") {
+  EntityRegistry registry({.cascade_messages_max = 4, .on_warning = [](const std::string&) {}});
+  const Entity orc = registry.create("orc", game::Health{});
+  std::vector<Entity> made;
+  const Handlers handlers{
+      registry.subscribe("spawn", [&](const game::Spawn& spawn, const game::Health&, Spawner& spawner) {
+        for (std::uint32_t i = 0; i < spawn.children; ++i) made.push_back(spawner.create(game::Health{.value = 1}));
+      })};
+  CHECK(registry.push(orc, game::Spawn{.children = 10}).cut_short);
+  const auto count_reserved = [&] {
+    return std::ranges::count_if(made,
+                                 [&](Entity e) { return registry.host().storage().in_state(e, IdState::reserved); });
+  };
+  CHECK(count_reserved() > 0);
+  registry.push(DropCarried{});
+  CHECK(count_reserved() == 0);
+  CHECK(registry.host().counters().dropped > 0);
 }
 
 TEST_CASE("the bound on what waits has the same result however messages are stored, and across a save") {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that schemac's lists of names (schema/schemac/reserved.cc) have all macros that the headers
-of Muster, C++ and C define with the given compilers, and all functions that GCC knows without a
-header."""
+"""Checks that schemac's lists of names (schema/schemac/reserved.cc) have all macros that the
+headers of Muster, C++ and C define with the given compilers, and all functions that GCC knows
+without a header."""
 import argparse
 import os
 import pathlib
@@ -20,7 +20,7 @@ vector version muster/registry.h muster/world.h muster/server.h muster/client.h 
 
 
 def built_in_functions(compiler):
-    """Returns the names that cannot be those of a namespace, because GCC knows them as functions."""
+    """Returns the names that GCC knows as functions, and which no namespace can have."""
     path = subprocess.run([*compiler, "-print-prog-name=cc1plus"], capture_output=True, text=True, timeout=60,
                           check=True).stdout.strip()
     if not os.path.isabs(path):

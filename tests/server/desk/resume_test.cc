@@ -165,6 +165,21 @@ TEST_CASE("sessions that are away are limited, and end with their user's evictio
   CHECK(resume(world, {.session = all[2]->number, .user = 5}).empty());
 }
 
+TEST_CASE("edits of a session that is away are dropped if its user is evicted before they are applied",
+          "[desk][resume]") {
+  HandDesk world;
+  const Entity unit = world.registry.create("unit", arena::Health{.value = 1});
+  const auto one = join(world, 7), other = join(world, 8);
+  for (const auto& session : {one, other}) set_health(world, *session, 1, unit, session == one ? 2.0f : 3.0f);
+  one->outgoing()->close();
+  world.desk->leave(*one->connection());
+  set_health(world, *other, 2, unit, 1);
+  REQUIRE(world.desk->evict_away(7) == 1);
+  world.settle();
+  CHECK(world.registry.get<arena::Health>(unit).value == 1);
+  CHECK(world.desk->intake_counters().edits == 2);
+}
+
 TEST_CASE("a session of an earlier desk goes on with its requests, if its world remembers them", "[desk][resume]") {
   AppliedRequests remembered;
   const std::uint64_t number = (std::uint64_t{0x1234567} << 32) + 5;

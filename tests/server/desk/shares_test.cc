@@ -71,7 +71,7 @@ struct Shared {
   std::optional<std::string> error;
   session::Fault last;
   HandDesk world;
-  EditHistory history{world.registry, 1u << 20};
+  EditHistory history{world.registry, 16u << 20};
 };
 
 }  // namespace
@@ -95,6 +95,7 @@ TEST_CASE("the sessions of one user leave places for other users, and those of a
   CHECK_FALSE(shared.of(ann, session::Role::view));
   for (int i = 0; i < 2; ++i) sessions.push_back(shared.of(bob, session::Role::view));
   CHECK(shared.world.desk->full_for(view, bob)->reason == "sessions_max");
+  CHECK(shared.world.desk->full_for({session::Role::control}, bob));
   for (int i = 0; i < 2; ++i) sessions.push_back(shared.of(0, session::Role::admin));
   CHECK(std::ranges::none_of(sessions, [](const auto& session) { return session == nullptr; }));
   CHECK(shared.world.desk->full_for(admin, 0)->reason == "sessions_max");
@@ -317,6 +318,18 @@ TEST_CASE("a removal in pieces passes over what somebody else has removed meanwh
   registry.destroy(first);
   shared.world.settle();
   CHECK(registry.entity_count() == 0);
+}
+
+TEST_CASE("one undo brings back what a removal in pieces has removed", "[shares]") {
+  Shared shared;
+  const auto user = shared.of(ann), admin = shared.of(0, session::Role::admin);
+  for (const std::uint32_t count : {4000u, 4000u, 2002u})
+    CHECK(shared.create(*user, shared.granted(*user, count), count) == "");
+  CHECK(shared.world.answer_to<session::Removed>(*admin, session::RemoveOf{.user = ann}).entities == 10'002);
+  REQUIRE(shared.world.registry.entity_count() == 0);
+  CHECK(shared.history.steps(0, HistoryAct::undo) == 1);
+  CHECK(shared.world.answer_to<session::Undone>(*admin, session::Undo{}).skipped == 0);
+  CHECK(shared.world.registry.entity_count() == 10'002);
 }
 
 TEST_CASE("what a user made is known after a restart as far as the history goes", "[shares]") {
