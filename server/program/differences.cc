@@ -1,6 +1,8 @@
 #include "server/program/differences.h"
 
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -8,6 +10,8 @@
 #include <utility>
 
 #include "server/world/replay/slice_copy.h"
+#include "system/open_file.h"
+#include "system/real_path.h"
 
 namespace muster {
 namespace {
@@ -22,6 +26,19 @@ std::vector<TickHash> newest_hashes(std::vector<TickHash> all) {
   std::vector<TickHash> in_order;
   for (auto& [place, hash] : newest) in_order.push_back(std::move(hash));
   return in_order;
+}
+
+/// Returns true if the last process that had the world died while it handled an input, or if an
+/// earlier one did. WORLD-work says so (server/world/journal/work_mark.h): its values at 48 and 120
+/// are the numbers of these inputs.
+bool died_at_an_input(const std::string& world) {
+  const int file = open_file((real_path(world) + "-work").c_str(), O_RDONLY);
+  if (file < 0) return false;
+  std::uint64_t in_work = 0, suspect = 0;
+  const bool died = (::pread(file, &in_work, sizeof in_work, 48) == sizeof in_work && in_work != 0) ||
+                    (::pread(file, &suspect, sizeof suspect, 120) == sizeof suspect && suspect != 0);
+  ::close(file);
+  return died;
 }
 
 }  // namespace
@@ -88,6 +105,11 @@ void Differences::finish() {
 
 bool check_recovery(const std::string& world, const ReplayInstall& install, ReplayOptions options,
                     const std::string& hashes) {
+  // Such an input would end this process, too, and the world's recovery would not stop before it.
+  if (died_at_an_input(world)) {
+    spdlog::warn("{}: the journal is not checked, because a process died while it handled an input", world);
+    return false;
+  }
   const auto slice = read_slice_or_world(world);
   if (!slice || slice->groups.empty()) return false;
   if (!hashes.empty())

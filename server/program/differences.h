@@ -51,7 +51,8 @@ class Differences {
 /// Does the inputs in the journal of a world file again before the world is opened, as its recovery
 /// will, and compares the results: with each other if `options.check` is true, and with the hashes
 /// in the file `hashes`, if there is one. Logs what differs, and writes a slice. Returns true if
-/// something differs. If the file cannot be read, that is left to the opening of the world.
+/// something differs. If the file cannot be read, that is left to the opening of the world. Does
+/// nothing if a process died while it handled an input.
 bool check_recovery(const std::string& world, const ReplayInstall& install, ReplayOptions options,
                     const std::string& hashes);
 

@@ -104,6 +104,17 @@ def a_recovery_that_differs_is_named_and_leaves_a_slice(folder):
     server.wait()
     slice = folder.path / "game.muster-differs.slice"
     slice.unlink(missing_ok=True)  # of the first server, which did not end
+    mark = folder.path / "game.muster-work"
+    work = mark.read_bytes()
+    mark.write_bytes(work[:48] + bytes([5]) + work[49:])  # it died at input 5
+    server = folder.serve("game.muster", *options)
+    server.kill()
+    server.wait()
+    said = server.stderr.read()
+    holds(said, "the journal is not checked, because a process died while it handled an input")
+    assert "recovery differs" not in said, said
+    mark.unlink()
+    slice.unlink(missing_ok=True)
     server = folder.serve("game.muster", *options)
     assert slice.exists()
     equal(slice.stat().st_mode & 0o777, 0o600)

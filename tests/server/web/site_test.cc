@@ -61,10 +61,12 @@ struct Served {
     fs::create_symlink(files + "/.hidden.glb", files + "/shown.glb");
     return Site(
         PageFiles::read(page).value(), WorldFiles(files, "town.muster"), port,
-        [](std::string_view token) { return token == "right"; },
+        [](std::string_view token) { return token == "right" || token == "viewer"; },
         [](bool metrics, const std::function<void(HttpAnswer)>& then) {
           then(http_sentence(200, metrics ? "metrics" : "health"));
-        });
+        },
+        {[](std::string_view token) { return token == "right"; },
+         [](const std::function<void(HttpAnswer)>& then) { then(http_sentence(200, "a slice")); }});
   }
   Site::Reply ask(HttpRequest request, bool is_local = true) const {
     Site::Reply reply = site.reply(request, {.address = is_local ? "127.0.0.1" : "192.0.2.1"});
@@ -436,6 +438,29 @@ TEST_CASE("common fields are these, and a policy of one's own stays", "[site]") 
         "connect-src 'self' ws://127.0.0.1:7717 blob: data:; worker-src 'self'; base-uri 'none'; form-action 'none'; "
         "frame-ancestors 'none'");
   CHECK(field(page, "Cache-Control") == "no-cache");
+}
+
+TEST_CASE("a slice is for tokens that may control, and for no page of another origin", "[site]") {
+  const Served served;
+  const auto status = [&](const std::string& authorization, const std::string& method = "GET",
+                          const std::vector<std::string>& origins = {}) {
+    HttpRequest request = asking("/slice");
+    request.authorization = authorization;
+    request.method = method;
+    request.origins = origins;
+    Site::Reply reply = served.ask(std::move(request));
+    if (reply.kind == Site::Reply::Kind::later) reply.ask([&](HttpAnswer answer) { reply.answer = std::move(answer); });
+    return reply.answer.status;
+  };
+  CHECK(status("Bearer right") == 200);
+  CHECK(status("Bearer viewer") == 403);
+  CHECK(status("Bearer wrong") == 401);
+  CHECK(status("") == 401);
+  CHECK(status("Bearer right", "HEAD") == 405);
+  CHECK(status("Bearer right", "POST") == 405);
+  CHECK(status("Bearer right", "GET", {"http://evil.example"}) == 403);
+  HttpRequest in_address = asking("/slice?token=right");
+  CHECK(served.ask(std::move(in_address)).answer.status == 401);
 }
 
 }  // namespace site_test
