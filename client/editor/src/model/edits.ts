@@ -6,15 +6,14 @@ import type { Client, Entity, StructValue, TypeDescriptor } from 'muster-client'
 
 import type { Copies } from './copies.js';
 import { Drag } from './drag.js';
-import { changed_by, Dragged, moved_by } from './dragged.js';
 import type { EditedWorld } from './edited_world.js';
 import type { Log } from './log.js';
 import { FreeNames } from './names.js';
 import type { Notices } from './notices.js';
-import { placeholder, prepared, written_by } from './operations.js';
+import { Holding } from '../people/holding.js';
+import { placeholder, push_operations, written_by } from './operations.js';
 import type { FieldChange, Issued, Made, Operation } from './operations.js';
 import { OwnWrites } from './own_writes.js';
-import { as_sentence } from './sentences.js';
 import { at_path, default_value, last_name, same_value, with_texts, words } from './values.js';
 
 /** An edit that was sent but not answered yet. */
@@ -57,8 +56,6 @@ export interface TakeOptions {
   /** From next_gesture. */
   gesture?: bigint;
   tries?: number;
-  /** Also changes what somebody else is dragging. */
-  is_anyway?: boolean;
 }
 
 export class Edits {
@@ -78,8 +75,9 @@ export class Edits {
   private readonly begun = new Set<Promise<unknown>>(); // not answered yet
   private readonly is_begun = signal(false);
   private readonly drags = new Set<Drag>(); // not finished yet
-  private readonly held_by_drags = new Dragged();
   private readonly newest = signal(0n);
+  /** The entities that drags change, and those that other users hold. */
+  readonly holding: Holding;
   /** Called with the operations of each acknowledged edit. */
   applied: (operations: readonly Operation[]) => void = () => {};
 
@@ -87,7 +85,9 @@ export class Edits {
     private readonly world: EditedWorld,
     private readonly log: Log,
     private readonly notices: Notices,
-  ) {}
+  ) {
+    this.holding = new Holding(world, notices);
+  }
 
   /** Edits that were sent but not acknowledged yet. */
   get pending(): ReadonlySignal<readonly Pending[]> {
@@ -103,16 +103,6 @@ export class Edits {
   /** True while an edit, an undo or a redo has not been answered. */
   is_busy(): boolean {
     return this.is_begun.value || this.turns.value > 0 || this.waiting.value.length > 0;
-  }
-  /** The entities that unfinished drags change. */
-  get dragged(): ReadonlySignal<readonly Entity[]> {
-    return this.held_by_drags.entities;
-  }
-  /** Cancels the drags of an entity, and says why. */
-  let_go_of(entity: Entity, why: string): void {
-    const drags = this.held_by_drags.drags_of(entity);
-    for (const drag of drags) drag.cancel();
-    if (drags.length > 0) this.notices.say('problem', as_sentence(why));
   }
   /** The sequence of the newest acknowledged edit of this session; 0 if there is none. */
   get acknowledged(): ReadonlySignal<bigint> {
@@ -197,13 +187,7 @@ export class Edits {
     was?: unknown,
   ): Promise<boolean> {
     const change = (): Promise<boolean> => this.begin(this.change_field(entities, component, path, value, was));
-    return this.is_held(this.world.held(entities, false), change) ? Promise.resolve(false) : change();
-  }
-  /** Says who holds what an edit would change, and offers to make the edit. */
-  private is_held(why: string | undefined, edit: () => Promise<unknown>): boolean {
-    if (why === undefined) return false;
-    this.notices.say('problem', `${as_sentence(why)} Nothing was changed.`, [{ title: 'Change it anyway', run: () => void edit() }]);
-    return true;
+    return this.holding.asks(entities, change) ? Promise.resolve(false) : change();
   }
   private async change_field(
     entities: readonly Entity[],
@@ -399,12 +383,7 @@ export class Edits {
       send: async (changes) => void (await this.run(label, [{ kind: 'fields', changes }], going, { gesture, epoch })),
       ready: () => this.ready() !== null,
       before: (entity, component, path) => {
-        const held = this.world.held([entity], false);
-        if (held) {
-          this.notices.say('problem', as_sentence(held));
-          return undefined;
-        }
-        this.held_by_drags.add(drag, entity);
+        if (!this.holding.begin(drag, entity)) return undefined;
         const whole = this.component(entity, component);
         return whole && at_path(whole, path);
       },
@@ -424,7 +403,7 @@ export class Edits {
     this.drags.add(drag);
     void drag.finished.then(() => {
       this.drags.delete(drag);
-      this.held_by_drags.end(drag);
+      this.holding.end(drag);
     });
     return drag;
   }
@@ -497,15 +476,12 @@ export class Edits {
     for (let tries = of.tries ?? 1; ; --tries) {
       const step = typeof made === 'function' ? await made(this.structure) : made;
       if (!step) return new Map();
-      const { operations } = step;
-      const held = this.world.held(changed_by(operations), false) ?? this.world.held(moved_by(operations), true);
-      const anyway = (): Promise<unknown> => this.begin(this.take_step(step, { ...of, is_anyway: true }));
-      if (!of.is_anyway && this.is_held(held, anyway)) return null;
+      if (this.holding.asks_about(step, () => this.begin(this.take_step(step, of)))) return null;
       try {
-        return await this.run(step.label, operations, going, { epoch, gesture: of.gesture });
+        return await this.run(step.label, step.operations, going, { epoch, gesture: of.gesture });
       } catch (error) {
         if (tries > 1 && (error as ClientError).fault?.reason === 'value_mismatch') continue;
-        this.complain(step.label, error, operations);
+        this.complain(step.label, error, step.operations);
         return null;
       }
     }
@@ -551,15 +527,7 @@ export class Edits {
     try {
       if (!client) throw new ClientError('lost', this.world.why_not());
       if (after) await after;
-      const push = async (): Promise<{ issued: Issued; sequence: bigint }> => {
-        const { parts, issued } = await prepared(client, operations);
-        return { issued, sequence: (await client.push_step(parts, { label, gesture, epoch })).sequence };
-      };
-      const { issued, sequence } = await push().catch((error: unknown) => {
-        // The ids are of a server that was started again before it had the edit.
-        if (error instanceof ClientError && error.fault?.reason === 'id_not_granted') return push();
-        throw error;
-      });
+      const { issued, sequence } = await push_operations(client, operations, { label, gesture, epoch });
       this.writes.acknowledged(write, sequence);
       this.applied(operations);
       if (sequence > this.newest.peek()) this.newest.value = sequence;

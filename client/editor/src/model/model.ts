@@ -158,10 +158,10 @@ export class Model {
     };
     this.people = new People({
       selection: () => this.selection.entities.value,
-      dragged: () => this.edits.dragged.value,
+      dragged: () => this.edits.holding.dragged.value,
       parent: (entity) => this.world.get(entity)?.parent ?? nil,
       label: (entity) => this.label(entity),
-      not_granted: (entity, holder) => this.edits.let_go_of(entity, holder),
+      not_granted: (entity, holder) => this.edits.holding.let_go_of(entity, holder),
     });
     this.kept = new KeptEdits(this.edits, this.run, this.log, this.notices);
     this.templates = new TemplateLinks(this);

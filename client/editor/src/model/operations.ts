@@ -92,6 +92,26 @@ export async function prepared(
   return { parts, issued };
 }
 
+/**
+ * Sends operations as one step. Issues other ids if the server was started again before it had the
+ * step.
+ */
+export async function push_operations(
+  client: Client,
+  operations: readonly Operation[],
+  options: Parameters<Client['push_step']>[1],
+): Promise<{ issued: Issued; sequence: bigint }> {
+  for (let is_again = false; ; is_again = true) {
+    const { parts, issued } = await prepared(client, operations);
+    try {
+      return { issued, sequence: (await client.push_step(parts, options)).sequence };
+    } catch (error) {
+      const { fault } = error as { fault?: { reason: string } };
+      if (is_again || fault?.reason !== 'id_not_granted') throw error;
+    }
+  }
+}
+
 type Messages = (BatchPlan & { kind: 'each' })['messages'];
 
 function edited(client: Client, operation: Exclude<Operation, { kind: 'create' | 'spawn' }>): StepPart[] {

@@ -67,13 +67,13 @@ function world_of(model: Model): ViewWorld {
         cancel: () => drag.cancel(),
       };
     },
+    fetch_file: (path) => model.fetch_file(path),
+    log: (level, text) => (level === 'problem' ? model.log.problem(text) : model.log.note(text)),
+    menu: (x, y) => model.commands.menu_at(x, y),
     others: () => model.people.others.peek(),
     on_others: (changed) => later(() => void model.people.others.value, changed),
     tell_camera: (position, target) => model.people.look(position, target),
     held: (entities) => model.people.held(entities),
-    fetch_file: (path) => model.fetch_file(path),
-    log: (level, text) => (level === 'problem' ? model.log.problem(text) : model.log.note(text)),
-    menu: (x, y) => model.commands.menu_at(x, y),
     hovered: () => model.hovered.peek(),
     hover(entity) {
       model.hovered.value = entity;

@@ -80,14 +80,6 @@ export interface ViewWorld {
   on_may_edit(changed: () => void): () => void;
   begin_edit(title: string): TransformEdit;
 
-  /** The other users. */
-  others(): readonly Person[];
-  on_others(changed: () => void): () => void;
-  /** Tells other users the place of the camera and the point at which it looks. */
-  tell_camera(position: Vec3, target: Vec3): void;
-  /** Returns a sentence about a user who drags or has locked one of the entities, or undefined. */
-  held(entities: readonly Entity[]): string | undefined;
-
   /** Fetches a file from the world's folder. Fails with an Error that gives the reason. */
   fetch_file(path: string): Promise<ArrayBuffer>;
   log(level: 'note' | 'problem', text: string): void;
@@ -97,6 +89,14 @@ export interface ViewWorld {
   hovered(): Entity | null;
   hover(entity: Entity | null): void;
   on_hovered(changed: () => void): () => void;
+
+  /** The other users. */
+  others(): readonly Person[];
+  on_others(changed: () => void): () => void;
+  /** Tells other users the place of the camera and the point at which it looks. */
+  tell_camera(position: Vec3, target: Vec3): void;
+  /** Returns a sentence about a user who drags or has locked one of the entities, or undefined. */
+  held(entities: readonly Entity[]): string | undefined;
 }
 
 /** Finds places for new entities in the picture. */
