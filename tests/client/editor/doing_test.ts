@@ -213,4 +213,9 @@ test('the history lists the steps; a click goes back to before one, and does it 
   await steps.nth(0).getByRole('button').click();
   await until('both are done again', async () => (await position()) === '1,2,0');
   await until('no step is undone', async () => (await page.locator('.step.is-undone').count()) === 0);
+  await page.getByRole('checkbox', { name: 'Everyone' }).check();
+  const all = page.getByRole('list', { name: 'Steps of everyone' });
+  await all.getByRole('listitem').filter({ hasText: 'Create rock' }).filter({ hasText: 'admin_user' }).waitFor();
+  await all.getByRole('listitem').filter({ hasText: 'Undo: Set scale.x of crate' }).filter({ hasText: 'you' }).waitFor();
+  await editor.picture('history_everyone');
 });

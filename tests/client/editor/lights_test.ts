@@ -83,6 +83,34 @@ test('lights light the ground, with their color and within their range, and can 
   });
   await editor.select('lamp');
   await editor.picture('spot');
+  // Its range has a knob on the left, which is pulled as one step.
+  await other.set_field(lamp, 'scene.Light', 'kind', 0);
+  await other.set_field(lamp, 'scene.Light', 'range', 10);
+  const range = async (): Promise<number> => (await component(other, lamp, 'scene.Light')).range as number;
+  const root = page.locator('.viewport-root');
+  const frames = (): Promise<unknown> =>
+    page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+  await until('the range is larger', async () => {
+    if ((await range()) > 12) return true;
+    await editor.row('lamp').click(); // a press beside the knob selects something else
+    const { x, y, width } = await middle(editor);
+    for (let left = 70; left < 180; left += 6) {
+      const knob = { x: x + width / 2 - left, y: y + width / 2 };
+      await page.mouse.move(knob.x, knob.y);
+      await frames();
+      if ((await root.getAttribute('data-hand')) !== 'hot') continue;
+      await page.mouse.down();
+      await page.mouse.move(knob.x - 20, knob.y);
+      await page.mouse.move(knob.x - 50, knob.y);
+      await page.mouse.up();
+      for (let i = 0; i < 50 && (await range()) < 12; ++i) await frames();
+      break;
+    }
+    return null;
+  });
+  await editor.picture('range');
+  await page.keyboard.press('ControlOrMeta+z');
+  await until('one step takes it back', async () => (await range()) === 10);
   await page.locator('.tree-list').focus();
   await page.keyboard.press('Escape');
 

@@ -31,6 +31,27 @@ export interface MessageLine {
   at: Date;
 }
 
+/** A step of any session. */
+export interface SeenStep {
+  sequence: bigint;
+  session: bigint;
+  gesture: bigint;
+  /** May be empty if the step is not from a page. */
+  label: string;
+  act: muster.StepAct;
+  /** The first message of the step. */
+  type: string;
+  target: Entity | null;
+}
+
+/** The messages that docs/undo.md calls edits. */
+const edits = new Set(
+  ['Create', 'Spawn', 'MergeTemplate', 'Destroy', 'Set', 'Remove', 'SetField', 'SetFieldIf', 'Reparent', 'Rename', 'DefineTemplate'].map(
+    (each) => 'muster.' + each,
+  ),
+);
+const steps_max = 500;
+
 /** Not shown, because they come with every tick. */
 const never_shown = new Set(['muster.Update', 'muster.Advance']);
 const lines_max = 2000;
@@ -47,6 +68,8 @@ export class Messages {
    * By request of this session: messages that the world refused, completely or for some targets.
    */
   readonly refused = signal<ReadonlyMap<bigint, 'all' | 'some'>>(new Map());
+  /** The steps of all sessions since the page was opened; the newest is last. */
+  readonly steps = signal<readonly SeenStep[]>([]);
   private coming: MessageLine[] = [];
   private client: Client | null = null;
   private watch: OpenWatch | null = null;
@@ -113,8 +136,9 @@ export class Messages {
 
   private take(client: Client, received: Received): void {
     if (!received.is_event || client !== this.client) return;
-    if (this.held.peek()) return;
     const { batch, envelope } = received;
+    if (!received.is_pushed) this.see_step(batch, envelope?.sequence ?? 0n, envelope?.session ?? 0n, client);
+    if (this.held.peek()) return;
     const about = {
       sequence: envelope?.sequence ?? 0n,
       clock_ns: envelope?.clock_ns ?? 0n,
@@ -129,6 +153,21 @@ export class Messages {
     }
     const due_ns = batch.kind === BatchKind.timed ? batch.argument : 0n;
     for (const line of lines_of(batch.inner ?? batch, client)) this.add({ ...about, due_ns, ...line });
+  }
+  private see_step(batch: Batch, sequence: bigint, session: bigint, client: Client): void {
+    const is_step = batch.type.name === muster.Step.name;
+    if (session === 0n || !(is_step || edits.has(batch.type.name))) return;
+    const [first] = lines_of(batch, client);
+    if (!first || !edits.has(first.type)) return;
+    const { label, gesture, act } = is_step
+      ? (batch.message(0) as unknown as muster.Step)
+      : { label: '', gesture: 0n, act: muster.StepAct.edit };
+    const { type, target } = first;
+    const before = this.steps.peek();
+    const last = before[before.length - 1];
+    const is_same = gesture !== 0n && last?.session === session && last.gesture === gesture && last.act === act;
+    const kept = is_same ? before.slice(0, -1) : before.slice(1 - steps_max);
+    this.steps.value = [...kept, { sequence, session, gesture, label, act, type, target }];
   }
   private add(line: Omit<MessageLine, 'number'>): void {
     this.coming.push({ number: ++this.last, ...line });

@@ -1,6 +1,6 @@
 // Lists of steps: the user's history, and the edits of a run that can be applied to the level.
 import { useSignal } from '@preact/signals';
-import { session } from 'muster-client';
+import { muster, session } from 'muster-client';
 import type { Client } from 'muster-client';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
@@ -8,6 +8,7 @@ import { useEffect } from 'preact/hooks';
 import { run_edits_max } from '../model/kept_edits.js';
 import { counted } from '../model/numbers.js';
 import { named } from '../model/steps.js';
+import { last_name } from '../model/values.js';
 import { Icon } from '../parts/icon.js';
 import { usePage } from './context.js';
 
@@ -21,8 +22,72 @@ interface ListedStep {
   is_redo: boolean;
 }
 
-/** The user's own steps. A click on a step goes back or forth to it. */
+/** The steps of the user, or of everyone. */
 export function HistoryList(): JSX.Element {
+  const is_everyone = useSignal(false);
+  return (
+    <div class="run-edits">
+      <header class="run-edits-head">
+        <p>
+          {is_everyone.value
+            ? 'The steps of all users since this page was opened, newest first.'
+            : 'Your steps. A click on one goes back to before it, or does it again.'}
+        </p>
+        <label class="step-filter">
+          <input
+            type="checkbox"
+            checked={is_everyone.value}
+            onChange={(event) => (is_everyone.value = event.currentTarget.checked)}
+          />
+          Everyone
+        </label>
+      </header>
+      {is_everyone.value ? <AllSteps /> : <OwnSteps />}
+    </div>
+  );
+}
+
+const act_words = { [muster.StepAct.edit]: '', [muster.StepAct.undo]: 'Undo: ', [muster.StepAct.redo]: 'Redo: ' };
+
+function AllSteps(): JSX.Element {
+  const { model } = usePage();
+  const names = useSignal<ReadonlyMap<bigint, string>>(new Map());
+  const client = model.client.value;
+  const steps = model.messages.steps.value;
+  const own = client?.welcome.session;
+  const unknown = steps.some(({ session: from }) => from !== own && !names.value.has(from));
+  useEffect(() => {
+    if (!client || !unknown) return;
+    const ended = (from: bigint): string => `session ${from.toString(16).slice(-4)}`;
+    client.ask(session.ListSessions).then(
+      (page) => {
+        const known = new Map(names.peek());
+        page.sessions.forEach((from, i) => known.set(from, page.names[i]));
+        for (const { session: from } of steps) if (!known.has(from)) known.set(from, ended(from));
+        names.value = known;
+      },
+      () => {},
+    );
+  }, [client, unknown]);
+  if (steps.length === 0) return <p class="empty">No steps yet.</p>;
+  const shown = steps.slice(-history_max).reverse();
+  return (
+    <ul class="steps" aria-label="Steps of everyone">
+      {shown.map(({ sequence, session: from, label, act, type, target }) => (
+        <li key={String(sequence)} class="step">
+          <span>
+            {act_words[act]}
+            {label || `${last_name(type)} ${target ? model.label(target) : ''}`}
+          </span>
+          <span class="step-about">{from === own ? 'you' : (names.value.get(from) ?? '')}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The user's own steps. A click on a step goes back or forth to it. */
+function OwnSteps(): JSX.Element {
   const { model } = usePage();
   const steps = useSignal<readonly ListedStep[]>([]);
   const total = useSignal(0);
@@ -52,7 +117,7 @@ export function HistoryList(): JSX.Element {
     for (let i = 0; i < away; ++i) is_redo ? model.steps.redo() : model.steps.undo();
   };
   if (steps.value.length === 0)
-    return <p class="empty">No steps yet. Your edits appear here, and a click on one goes back to before it.</p>;
+    return <p class="empty">No steps yet.</p>;
   return (
     <div class="steps" role="list" aria-label="Your steps">
       {steps.value.map((step, i) => (

@@ -8,13 +8,15 @@ import type { GizmoFrame, GizmoPart, Handle, Tool } from './gizmo.js';
 import { applied, GizmoDrag } from './gizmo_drag.js';
 import type { Dragged, Held, Steps } from './gizmo_drag.js';
 import { is_flat_space } from './kept_place.js';
+import { knob_at, lamp_knobs, pulled } from './lamp_knobs.js';
+import type { Knob } from './lamp_knobs.js';
 import type { OverlayState } from './overlay.js';
 import { entities_in, entity_at, zoom_target } from './finder.js';
 import type { Rect } from './pick.js';
 import type { Point } from './sight.js';
 import type { Stage } from './stage.js';
 import { align_view } from './view_commands.js';
-import type { Entity, SelectHow, TransformEdit, TransformPut } from './world.js';
+import type { Entity, FieldEdit, SelectHow, TransformEdit, TransformPut } from './world.js';
 
 /**
  * The point about which several entities are turned and scaled: the mean of their origins, the
@@ -33,6 +35,7 @@ type Doing =
   | { what: 'press'; from: Point; how: SelectHow }
   | { what: 'box'; from: Point; how: SelectHow }
   | { what: 'orbit' | 'pan' }
+  | { what: 'pull'; knob: Knob; edit: FieldEdit; text: string }
   | { what: 'fly'; moved: number; keys: Set<string>; since_ms: number }
   | {
       what: 'drag';
@@ -61,6 +64,7 @@ export class Hands {
   private last: Point = { x: 0, y: 0 };
   private hot_handle: Handle | null = null;
   private hot_ball: AxisBall | null = null;
+  private hot_knob: Knob | null = null;
   private hint_timer = 0;
   /** The entity under the pointer. */
   private over: Entity | null = null;
@@ -145,6 +149,7 @@ export class Hands {
 
   selection_changed(): void {
     // A drag ends if its entities are no longer selected.
+    if (this.doing.what === 'pull') this.cancel();
     if (this.doing.what === 'drag') {
       const selected = new Set(this.stage.world.selection().map(({ index }) => index));
       if (!this.doing.things.every(({ entity }) => selected.has(entity.index))) this.cancel();
@@ -152,7 +157,7 @@ export class Hands {
   }
 
   may_edit_changed(): void {
-    if (this.is_dragging && !this.stage.world.may_edit()) this.cancel();
+    if ((this.is_dragging || this.doing.what === 'pull') && !this.stage.world.may_edit()) this.cancel();
     this.stage.ask();
   }
 
@@ -171,9 +176,11 @@ export class Hands {
     const { widget_center } = stage;
     const near_widget = Math.hypot(pointer.x - widget_center.x, pointer.y - widget_center.y) < widget_arm_px + 14;
     this.hot_ball = near_widget ? ball_at(axis_balls(stage.rig.camera, widget_center), pointer) : null;
-    this.hot_handle = this.hot_ball ? null : handle_at(this.parts(), pointer);
-    this.hover(this.hot_ball || this.hot_handle ? null : entity_at(this.stage, pointer));
-    stage.root.dataset.hand = this.hot_ball || this.hot_handle ? 'hot' : '';
+    this.hot_knob = this.hot_ball ? null : knob_at(this.knobs(), stage.sight, pointer);
+    this.hot_handle = this.hot_ball || this.hot_knob ? null : handle_at(this.parts(), pointer);
+    const is_hot = this.hot_ball !== null || this.hot_knob !== null || this.hot_handle !== null;
+    this.hover(is_hot ? null : entity_at(this.stage, pointer));
+    stage.root.dataset.hand = is_hot ? 'hot' : '';
   }
 
   /** Returns true if the flight continues. */
@@ -200,11 +207,17 @@ export class Hands {
       numbers: null,
       name: null,
       box: doing.what === 'box' && pointer ? rect_of(doing.from, pointer) : null,
+      knobs: this.knobs().map((knob) => ({
+        at: stage.sight.project(knob.at),
+        is_hot: (doing.what === 'pull' ? doing.knob : this.hot_knob)?.field === knob.field,
+      })),
       widget: { center: stage.widget_center, hot: this.hot_ball },
       hint: this.hint,
     };
     this.known_parts = null;
     if (doing.what === 'drag') this.drag_overlay(doing, state);
+    else if (doing.what === 'pull' && pointer && doing.text)
+      state.numbers = { at: pointer, text: [{ axis: '', value: doing.text }] };
     else if (doing.what === 'nothing' && pointer && this.over) {
       const slot = stage.contents.slot(this.over);
       const name = stage.world.get(this.over)?.name || `#${this.over.index}:${this.over.generation}`;
@@ -232,6 +245,7 @@ export class Hands {
       this.begin({ what: 'fly', moved: 0, keys: new Set(), since_ms: performance.now() });
     } else if (event.button === 0) {
       if (this.hot_ball) align_view(stage, this.hot_ball.axis, this.hot_ball.positive);
+      else if (this.hot_knob) this.begin_pull(this.hot_knob);
       else if (!this.hot_handle || !this.grab(this.hot_handle, this.pointer))
         this.begin({
           what: 'press',
@@ -268,6 +282,9 @@ export class Hands {
       case 'drag':
         this.drag_to(doing, point, event);
         break;
+      case 'pull':
+        this.pull_to(doing, point, event);
+        break;
     }
     stage.ask();
   }
@@ -292,6 +309,9 @@ export class Hands {
         if (doing.moved <= slack_px && doing.keys.size === 0 && performance.now() - doing.since_ms < 400)
           this.menu(event);
         break;
+      case 'pull':
+        doing.edit.end();
+        break;
       case 'drag':
         this.drag_to(doing, this.pointer, event);
         doing.edit.end();
@@ -307,6 +327,7 @@ export class Hands {
     const { stage, doing } = this;
     if (doing.what === 'nothing') return;
     this.begin({ what: 'nothing' });
+    if (doing.what === 'pull') doing.edit.cancel();
     if (doing.what === 'drag') {
       for (const { entity, held } of doing.things) stage.contents.hold(entity, held.before);
       doing.edit.cancel();
@@ -326,7 +347,7 @@ export class Hands {
   private leave(): void {
     if (this.doing.what !== 'nothing') return;
     this.pointer = null;
-    this.hot_handle = this.hot_ball = null;
+    this.hot_handle = this.hot_ball = this.hot_knob = null;
     this.hover(null);
     this.stage.ask();
   }
@@ -356,7 +377,7 @@ export class Hands {
       if (event.type === 'keydown') doing.keys.add(event.code);
       else doing.keys.delete(event.code);
       this.stage.ask();
-    } else if (event.type === 'keydown' && event.code === 'Escape' && (doing.what === 'drag' || doing.what === 'box')) {
+    } else if (event.type === 'keydown' && event.code === 'Escape' && /^(drag|box|pull)$/.test(doing.what)) {
       event.preventDefault();
       event.stopImmediatePropagation();
       this.cancel();
@@ -427,6 +448,25 @@ export class Hands {
     const frame = this.frame();
     const tool = this.doing.what === 'drag' ? this.doing.drag.tool : this.chosen;
     return (this.known_parts = frame ? gizmo_parts(tool, frame, this.stage.sight) : []);
+  }
+
+  private knobs(): Knob[] {
+    const { stage } = this;
+    return stage.world.may_edit() ? lamp_knobs(stage.contents, stage.world.selection(), stage.sight) : [];
+  }
+  private begin_pull(knob: Knob): void {
+    const { world } = this.stage;
+    const title = `Set ${knob.field.replace('_', ' ')} of ${world.get(knob.entity)?.name || 'a light'}`;
+    this.begin({ what: 'pull', knob, edit: world.begin_field_edit(title, knob.entity, 'scene.Light'), text: '' });
+  }
+  private pull_to(doing: Extract<Doing, { what: 'pull' }>, point: Point, event: PointerEvent): void {
+    const { knob, edit } = doing;
+    if (edit.is_over) return this.begin({ what: 'nothing' });
+    const steps = this.snap !== (event.ctrlKey || event.metaKey) ? this.steps : null;
+    const value = pulled(knob, this.stage.sight.ray(point), steps);
+    if (value === null) return;
+    doing.text = knob.field === 'range' ? `${value.toFixed(2)} m` : `${value.toFixed(1)}°`;
+    edit.put(knob.field, Math.fround(value));
   }
 
   private grab(handle: Handle, point: Point): boolean {

@@ -192,12 +192,18 @@ function circle(center: Vector3, a: Vector3, b: Vector3, radius: number): Line[]
 }
 const [x, y, z] = [new Vector3(1, 0, 0), new Vector3(0, 1, 0), new Vector3(0, 0, 1)];
 
+/** Returns the length at which a light's range or cone is drawn. */
+export function reach_of({ range }: LightValue): number {
+  return range > 0 ? range : unlimited;
+}
+
 /** Returns the lines for a light at the origin that shines along -Z. */
-export function light_lines({ kind, range, inner_angle, outer_angle }: LightValue): Line[] {
+export function light_lines(light: LightValue): Line[] {
+  const { kind, range, inner_angle, outer_angle } = light;
   const origin = new Vector3();
   switch (kinds[kind]) {
     case 'spot': {
-      const length = range > 0 ? range : unlimited;
+      const length = reach_of(light);
       const cone = (angle: number, spokes: number): Line[] => {
         const half = MathUtils.degToRad(MathUtils.clamp(angle / 2, 0, 89));
         const center = new Vector3(0, 0, -length * Math.cos(half));

@@ -30,6 +30,8 @@ export interface OverlayState {
   numbers: { at: Point; text: { axis: Handle | ''; value: string }[] } | null;
   name: { at: Point; text: string; note: string } | null;
   box: Rect | null;
+  /** Knobs of lights. */
+  knobs: readonly { at: Point; is_hot: boolean }[];
   widget: { center: Point; hot: AxisBall | null };
   hint: string;
 }
@@ -61,6 +63,7 @@ export class Overlay {
     if (state.guide) this.guide(state.guide);
     if (state.pie) this.pie(state.pie);
     for (const part of state.parts) this.part(part, state);
+    for (const knob of state.knobs) this.knob(knob);
     this.widget(camera, state.widget);
     if (state.box) this.box(state.box);
     if (state.name) this.pill(state.name.at, [{ text: state.name.text, color: this.colors.text }], state.name.note);
@@ -165,6 +168,17 @@ export class Overlay {
         break;
     }
     d.globalAlpha = 1;
+  }
+
+  private knob({ at, is_hot }: OverlayState['knobs'][number]): void {
+    const d = this.draw2d;
+    d.beginPath();
+    d.arc(at.x, at.y, is_hot ? 6 : 5, 0, 2 * Math.PI);
+    d.strokeStyle = 'rgba(10, 12, 16, 0.55)';
+    d.lineWidth = 3;
+    d.stroke();
+    d.fillStyle = is_hot ? '#ffd75e' : this.colors.accent;
+    d.fill();
   }
 
   private guide({ from, to, axis }: NonNullable<OverlayState['guide']>): void {

@@ -4,7 +4,7 @@ import type { Model } from '../model/model.js';
 import type { TransformValue } from './contents.js';
 import { Stage } from './stage.js';
 import './viewport.css';
-import type { Entity, TransformEdit, ViewWorld } from './world.js';
+import type { Entity, FieldEdit, TransformEdit, ViewWorld } from './world.js';
 
 const transform = 'scene.Transform';
 const transform_key: { name: string; value?: TransformValue } = { name: transform };
@@ -63,6 +63,17 @@ function world_of(model: Model): ViewWorld {
             if (scale) drag.set(entity, transform, 'scale', scale);
           }
         },
+        end: () => drag.commit(),
+        cancel: () => drag.cancel(),
+      };
+    },
+    begin_field_edit(title, entity, component): FieldEdit {
+      const drag = model.edits.drag(title);
+      return {
+        get is_over() {
+          return drag.is_over;
+        },
+        put: (path, value) => drag.set(entity, component, path, value),
         end: () => drag.commit(),
         cancel: () => drag.cancel(),
       };

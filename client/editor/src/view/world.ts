@@ -43,6 +43,16 @@ export interface TransformEdit {
   cancel(): void;
 }
 
+/** A manual change of one component of an entity, as one undo step. */
+export interface FieldEdit {
+  /** True if the change was refused, or if others have changed the field. */
+  readonly is_over: boolean;
+  put(path: string, value: unknown): void;
+  end(): void;
+  /** Restores the previous value. */
+  cancel(): void;
+}
+
 export type SelectHow = 'only' | 'add' | 'toggle';
 
 export interface ViewWorld {
@@ -79,6 +89,7 @@ export interface ViewWorld {
   may_edit(): boolean;
   on_may_edit(changed: () => void): () => void;
   begin_edit(title: string): TransformEdit;
+  begin_field_edit(title: string, entity: Entity, component: string): FieldEdit;
 
   /** Fetches a file from the world's folder. Fails with an Error that gives the reason. */
   fetch_file(path: string): Promise<ArrayBuffer>;

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Matrix4, PerspectiveCamera, Quaternion, Vector3 } from 'three';
-import type { TransformValue } from '../../../../client/editor/src/view/contents.js';
+import type { Contents, TransformValue } from '../../../../client/editor/src/view/contents.js';
 import { axis_names, gizmo_parts, handle_at } from '../../../../client/editor/src/view/gizmo.js';
 import type { GizmoFrame, Handle, Tool } from '../../../../client/editor/src/view/gizmo.js';
 import { applied, GizmoDrag, to_step } from '../../../../client/editor/src/view/gizmo_drag.js';
+import { knob_at, lamp_knobs, pulled } from '../../../../client/editor/src/view/lamp_knobs.js';
 import { Sight } from '../../../../client/editor/src/view/sight.js';
 import type { Point } from '../../../../client/editor/src/view/sight.js';
 
@@ -268,4 +269,34 @@ test('what is said of a drag has the sign of where it goes, and none where it go
   assert.deepEqual(said('move', 'x', at(1), at(1)), ['x 0.00 m']);
   assert.deepEqual(said('scale', 'x', at(1), at(2)), ['x ×2.00']);
   assert.deepEqual(said('scale', 'x', at(1), at(0.05)), ['x ×0.050']);
+});
+
+test('knobs of a light are at its range and its cone, and give the values of where they are pulled to', () => {
+  const sight = sight_from(3, 12, 5);
+  const entity = { index: 1, generation: 1 };
+  const place = new Matrix4().compose(new Vector3(1, 2, -1), new Quaternion(0, Math.SQRT1_2, 0, Math.SQRT1_2), new Vector3(2, 2, 2));
+  const knobs = (light: object) => {
+    const records = [{ components: { 'scene.Light': { range: 4, inner_angle: 30, outer_angle: 80, ...light } } }];
+    const contents = { slot: () => 0, is_locked: () => false, matrix: () => place, records } as unknown as Contents;
+    return lamp_knobs(contents, [entity], sight);
+  };
+  const value_at = (knob: ReturnType<typeof knobs>[number], at: Vector3, by: typeof steps | null = null): number =>
+    pulled(knob, sight.ray(sight.project(at)), by)!;
+  const [point] = knobs({ kind: 0 });
+  close(point.at.distanceTo(point.origin), 4);
+  close(value_at(point, point.at), 4);
+  close(value_at(point, point.origin.clone().addScaledVector(point.axis, 5.2)), 5.2);
+  close(value_at(point, point.origin.clone().addScaledVector(point.axis, 5.2), steps), 5);
+  const spot = knobs({ kind: 1 });
+  assert.deepEqual(spot.map(({ field }) => field), ['range', 'outer_angle', 'inner_angle']);
+  close_to(spot[0].at, -3, 2, -1); // along -Z, which is turned to -X; scale does not count
+  spot.forEach((knob, i) => {
+    close(knob.at.distanceTo(knob.origin), 4);
+    close(value_at(knob, knob.at), [4, 80, 30][i], 1e-3);
+    assert.equal(knob_at(spot, sight, sight.project(knob.at))?.field, knob.field);
+  });
+  close(value_at(spot[1], spot[2].at), 30, 1e-3);
+  close(value_at(spot[1], spot[1].at, steps), 75);
+  assert.deepEqual(knobs({ kind: 2 }), []);
+  close(knobs({ kind: 0, range: 0 })[0].at.distanceTo(new Vector3(1, 2, -1)), 3);
 });
