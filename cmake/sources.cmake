@@ -221,6 +221,7 @@ set(muster_server_sources
   server/desk/desk.cc
   server/desk/desk_away.cc
   server/desk/desk_figures.cc
+  server/desk/shared_saves.cc
   server/door/disk_thread.cc
   server/door/door_audit.cc
   server/door/http_connection.cc
