@@ -131,7 +131,7 @@ def after_a_run_names_are_those_of_the_run(folder):
 
 def a_past_state_comes_back_by_its_tick_or_time_and_the_restore_can_be_taken_back(folder):
     folder.run("new", "game.muster", "--schema", GAME)
-    folder.serve("game.muster", "--hz", "100", "--paused")
+    folder.serve("game.muster", "--hz", "100", "--paused", "--autosave", "0")
     folder.run("spawn", "/tower", "Health.value=80")
     folder.run("save")
     folder.run("clock", "step", "5")
@@ -223,3 +223,18 @@ def after_any_number_of_plays_edits_and_stops_the_level_is_what_it_was(folder):
             equal([differing(after[0], rows), differing(after[1], steps)], [[], []])
             if number % 4 == 3:
                 folder.run("set", "gate", "Health.value", str(number % 50))
+
+
+def each_mark_of_a_run_counts_and_only_of_that_run(folder):
+    with game(folder):
+        folder.run("play")
+        folder.run("set", "tower", "Health.value", "5")
+        folder.run("set", "gate", "Health.value", "6")
+        folder.run("keep", "--all")
+        folder.run("keep", "tower", "Health.value")
+        holds(folder.run("stop"), "with 2 kept edits\n")
+        equal([folder.json("show", each)["components"]["game.Health"]["value"] for each in ("tower", "gate")], [5, 6])
+        folder.run("play")
+        folder.run("set", "tower", "Health.value", "7")
+        folder.run("keep", "tower", "Health.value")
+        holds(folder.run("stop"), "with 1 kept edit\n")

@@ -214,6 +214,16 @@ TEST_CASE("the inputs of a gesture form one step") {
     CHECK(w.undos(1) == 1);
     CHECK(w.redos(1) == 0);
   }
+  SECTION("with the label and the sequence of the newest") {
+    BatchBuilder edits;
+    edits.append_rows(w.orc, Set{}, Position{.at = {60, 0, 0}});
+    w.step(1, edits, 5, "Drop");
+    REQUIRE(w.undos(1) == 1);
+    CHECK(w.history.list(1, 0, 1)[0].label == "Drop");
+    CHECK(w.history.list(1, 0, 1)[0].sequence == w.registry.sequence());
+    w.drag(61, 5);
+    CHECK(w.history.list(1, 0, 1)[0].sequence == w.registry.sequence());
+  }
   SECTION("what one of them destroys can be revived") {
     BatchBuilder edits;
     edits.append(w.camp, Destroy{});

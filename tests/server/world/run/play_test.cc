@@ -109,6 +109,19 @@ TEST_CASE("a world that is opened as a level ends its run and is paused") {
   CHECK(played.world.pace().paused);
 }
 
+TEST_CASE("a run has the speed of the level, and the level gets its own back") {
+  const Directory directory;
+  Played played(directory / "w.muster");
+  REQUIRE(played.world.set_pace({.speed = 2, .paused = true}));
+  REQUIRE(played.world.play());
+  CHECK(played.world.pace().speed == 2);
+  CHECK(!played.world.pace().paused);
+  REQUIRE(played.world.set_pace({.speed = 4}));
+  REQUIRE(played.world.stop_playing());
+  CHECK(played.world.pace().speed == 2);
+  CHECK(played.world.pace().paused);
+}
+
 TEST_CASE("ids that were granted in a run are not returned to the level") {
   for (const bool as_level : {true, false}) {
     CAPTURE(as_level);
@@ -442,6 +455,21 @@ TEST_CASE("entities that were kept are not made again, also after a restart") {
   const auto kept = e.world.keep({.steps = {edits[0].step}}, e.by(1));
   REQUIRE(kept);
   CHECK(kept->messages == 1);
+}
+
+TEST_CASE("if the level refuses a kept edit, nothing is kept, and no id stays granted") {
+  const Directory directory;
+  Editing e(directory / "w.muster");
+  REQUIRE(e.world.play());
+  e.health(e.at("/a"), 20);
+  e.create({}, "tower");
+  REQUIRE(e.world.stop_playing());
+  e.world.registry().create("tower", game::Health{.value = 99}).or_stop();
+  const auto kept = e.world.keep({.all = true}, e.by(1));
+  REQUIRE(!kept);
+  CHECK_THAT(kept.error(), Catch::Contains("the level refuses one of the edits now"));
+  CHECK(e.value("/a") == 10);
+  CHECK(e.world.registry().host().left_grants().empty());
 }
 
 TEST_CASE("a move below an entity that is not kept is not kept either") {
