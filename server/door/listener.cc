@@ -422,7 +422,9 @@ void Listener::while_resting(const std::function<void()>& act) {
   rest->over.count_down();
 }
 
-void Listener::set_rules(std::vector<AccessRule> rules) { impl_->door.rules.set(std::move(rules)); }
+void Listener::set_rules(std::vector<AccessRule> rules) {
+  impl_->door.desk.end_sights(impl_->door.rules.set(std::move(rules)));
+}
 
 void Listener::set_own_token(const std::string& token) {
   impl_->post([&door = impl_->door, token] {
