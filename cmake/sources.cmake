@@ -215,6 +215,7 @@ set(muster_server_sources
   server/access/address_file.cc
   server/access/refusals.cc
   server/access/resume_key.cc
+  server/access/sight.cc
   server/access/suggestion.cc
   server/access/users.cc
   server/desk/asked_figures.cc
@@ -239,6 +240,7 @@ set(muster_server_sources
   server/edits/dry_run.cc
   server/edits/edit_cost.cc
   server/edits/expectations.cc
+  server/edits/hidden_targets.cc
   server/edits/intake.cc
   server/edits/made_things.cc
   server/edits/partial_copy.cc
@@ -287,6 +289,7 @@ set(muster_server_sources
   server/session/outgoing.cc
   server/session/presence_board.cc
   server/session/requests.cc
+  server/session/seen_now.cc
   server/session/server_limits.cc
   server/session/session.cc
   server/session/shares.cc
@@ -294,6 +297,7 @@ set(muster_server_sources
   server/session/user_rates.cc
   server/token_file.cc
   server/watches/equal_rows.cc
+  server/watches/seen_events.cc
   server/watches/told_texts.cc
   server/watches/turn_order.cc
   server/watches/watch.cc

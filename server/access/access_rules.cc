@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/type_table.h"
+#include "server/access/sight.h"
 #include "server/access/suggestion.h"
 
 namespace muster {
@@ -18,26 +19,32 @@ bool holds(const std::vector<T>& all, const T& one) {
 
 std::string_view namespace_of(std::string_view type) noexcept { return type.substr(0, type.rfind('.') + 1); }
 
-bool matches(std::string_view what, std::string_view type) noexcept {
+}  // namespace
+
+bool names_type(std::string_view what, std::string_view type) noexcept {
   if (what == "*") return !type.starts_with(questions);
   if (what.ends_with(".*")) return namespace_of(type) == what.substr(0, what.size() - 1);
   return what == type;
 }
 
-}  // namespace
-
 std::optional<bool> WriteRules::decides(const TypeDescriptor& type) const noexcept {
   if (types_.empty()) return std::nullopt;
   if (type.remote <= RemoteRight::view && type.name.starts_with(questions)) return std::nullopt;
   for (auto entry = types_.rbegin(); entry != types_.rend(); ++entry)
-    if (matches(entry->what, type.name)) return entry->allows;
+    if (names_type(entry->what, type.name)) return entry->allows;
   return std::nullopt;
 }
 
-void AccessRules::set(std::vector<AccessRule> rules) {
+std::vector<std::uint64_t> AccessRules::set(std::vector<AccessRule> rules) {
   rules_ = std::move(rules);
   ++version_;
-  for (auto& [user, known] : known_) known.rules = made_for(known.name, known.role);
+  std::vector<std::uint64_t> changed;
+  for (auto& [user, known] : known_) {
+    const std::shared_ptr<const Sight> before = known.rules.sight_;
+    known.rules = made_for(known.name, known.role);
+    if (known.rules.sight_ != before) changed.push_back(user);
+  }
+  return changed;
 }
 
 const WriteRules* AccessRules::of(std::uint64_t user, const std::string& name, RemoteRight role) {
@@ -47,39 +54,63 @@ const WriteRules* AccessRules::of(std::uint64_t user, const std::string& name, R
   return &at->second.rules;
 }
 
-WriteRules AccessRules::made_for(const std::string& name, RemoteRight role) const {
+WriteRules AccessRules::made_for(const std::string& name, RemoteRight role) {
   WriteRules made;
+  std::vector<RuleEntry> types, places;
   for (const AccessRule& rule : rules_) {
     const bool concerns =
         (rule.roles.empty() && rule.users.empty()) || holds(rule.roles, role) || holds(rule.users, name);
     if (!concerns) continue;
     for (const RuleEntry& entry : rule.entries) (entry.is_path() ? made.places_ : made.types_).push_back(entry);
+    for (const RuleEntry& entry : rule.sights) (entry.is_path() ? places : types).push_back(entry);
   }
+  made.sight_ = sight_of(std::move(types), std::move(places));
+  return made;
+}
+
+std::shared_ptr<const Sight> AccessRules::sight_of(std::vector<RuleEntry> types, std::vector<RuleEntry> places) {
+  const auto hides = [](const RuleEntry& entry) { return !entry.allows; };
+  if (std::ranges::none_of(types, hides) && std::ranges::none_of(places, hides)) return nullptr;
+  auto made = std::make_shared<const Sight>(std::move(types), std::move(places));
+  std::erase_if(sights_, [](const auto& known) { return known.expired(); });
+  for (const auto& known : sights_)
+    if (auto same = known.lock(); same && same->equals(*made)) return same;
+  sights_.push_back(made);
   return made;
 }
 
 std::string wrong_types(const std::vector<AccessRule>& rules, const TypeTable& types) {
   std::vector<std::string> names;
   for (const TypeDescriptor* const type : types.types()) names.push_back(type->name);
+  const auto wrong = [&](const RuleEntry& entry) {
+    const auto fits = [&](const std::string& name) { return names_type(entry.what, name); };
+    if (entry.is_path() || std::ranges::any_of(names, fits)) return std::string();
+    return entry.place + "there is no type " + entry.what + suggestion(entry.what, names);
+  };
   for (const AccessRule& rule : rules) {
-    for (const RuleEntry& entry : rule.entries) {
-      const auto fits = [&](const std::string& name) { return matches(entry.what, name); };
-      if (entry.is_path() || std::ranges::any_of(names, fits)) continue;
-      return entry.place + "there is no type " + entry.what + suggestion(entry.what, names);
+    for (const RuleEntry& entry : rule.entries)
+      if (std::string text = wrong(entry); !text.empty()) return text;
+    for (const RuleEntry& entry : rule.sights) {
+      if (std::string text = wrong(entry); !text.empty()) return text;
+      if (entry.what.starts_with("muster."))
+        return entry.place + entry.what + " belongs to Muster itself and is always visible";
     }
   }
   return {};
 }
 
 std::string wrong_users(const std::vector<AccessRule>& rules, const std::vector<std::string>& names) {
-  std::size_t paths = 0;
+  std::size_t paths = 0, seen_paths = 0;
   for (const AccessRule& rule : rules) {
-    const std::string place = rule.entries.empty() ? std::string() : rule.entries.front().place;
+    const std::string place = !rule.entries.empty()  ? rule.entries.front().place
+                              : !rule.sights.empty() ? rule.sights.front().place
+                                                     : std::string();
     for (const std::string& user : rule.users)
       if (!holds(names, user))
         return place + "the rule names a user \"" + user + "\" who does not exist" + suggestion(user, names);
     paths += static_cast<std::size_t>(std::ranges::count_if(rule.entries, &RuleEntry::is_path));
-    if (paths > rule_paths_max)
+    seen_paths += static_cast<std::size_t>(std::ranges::count_if(rule.sights, &RuleEntry::is_path));
+    if (std::max(paths, seen_paths) > rule_paths_max)
       return place + "the rules contain more than " + std::to_string(rule_paths_max) + " paths";
   }
   return {};

@@ -1,9 +1,10 @@
-// Rules that grant or deny what users may write, beyond what their roles say. docs/operation.md
-// describes them for operators.
+// Rules that grant or deny what users may write, beyond what their roles say, and what they may
+// see. docs/operation.md describes them for operators.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 namespace muster {
 
+class Sight;
 class TypeTable;
 
 /// An error in the rules, such as an unknown user.
@@ -36,7 +38,11 @@ struct AccessRule {
   std::vector<RemoteRight> roles = {};  ///< the rule concerns users with one of these roles
   std::vector<std::string> users = {};  ///< and these users; if both are empty, all users
   std::vector<RuleEntry> entries = {};
+  std::vector<RuleEntry> sights = {};  ///< entries about what the users may see
 };
+
+/// Returns true if an entry that is not a path names the type: "game.Damage", "game.*" or "*".
+bool names_type(std::string_view what, std::string_view type) noexcept;
 
 /// The entries that concern one user. The last entry that matches decides.
 class WriteRules {
@@ -47,17 +53,21 @@ class WriteRules {
   std::optional<bool> decides(const TypeDescriptor& type) const noexcept;
   /// The entries with paths, in their order.
   const std::vector<RuleEntry>& places() const noexcept { return places_; }
+  /// Returns the rules for what the user may see, or null if the user may see everything.
+  const std::shared_ptr<const Sight>& sight() const noexcept { return sight_; }
 
  private:
   friend class AccessRules;
   std::vector<RuleEntry> types_, places_;
+  std::shared_ptr<const Sight> sight_;
 };
 
 /// Knows the rules for each user. of() must be called on the listener's thread, and set() while
 /// neither that thread nor the world thread reads rules.
 class AccessRules {
  public:
-  void set(std::vector<AccessRule> rules);
+  /// Returns the numbers of the users whose sight has changed.
+  std::vector<std::uint64_t> set(std::vector<AccessRule> rules);
   /// Returns the rules for a user. The address stays valid, and set() changes the content. Returns
   /// null for user 0, whom no rule concerns.
   const WriteRules* of(std::uint64_t user, const std::string& name, RemoteRight role);
@@ -70,19 +80,21 @@ class AccessRules {
     RemoteRight role;
     WriteRules rules;
   };
-  WriteRules made_for(const std::string& name, RemoteRight role) const;
+  WriteRules made_for(const std::string& name, RemoteRight role);
+  std::shared_ptr<const Sight> sight_of(std::vector<RuleEntry> types, std::vector<RuleEntry> places);
 
   std::vector<AccessRule> rules_;
   std::uint64_t version_ = 0;
   std::map<std::uint64_t, Known> known_;
+  std::vector<std::weak_ptr<const Sight>> sights_;
 };
 
 /// Limit on the number of entries with paths that may concern one user, because each of the user's
-/// edits is compared with all of them.
+/// edits is compared with all of them. Entries about seeing are counted separately.
 constexpr std::size_t rule_paths_max = 64;
 
-/// Returns an error if a rule names a type that `types` does not contain. Otherwise, returns an
-/// empty string.
+/// Returns an error if a rule names a type that `types` does not contain, or hides a type of Muster
+/// itself. Otherwise, returns an empty string.
 std::string wrong_types(const std::vector<AccessRule>& rules, const TypeTable& types);
 /// Returns an error if a rule names a user who is not among `names`, or if too many paths concern
 /// one user.

@@ -14,8 +14,10 @@ struct Rights {
   /// The rules that concern the user, or null. They may change, but never while they are read.
   const WriteRules* rules = nullptr;
 
-  /// Returns true if there are rules to check.
+  /// Returns true if there are rules about writing to check.
   bool has_rules() const noexcept { return rules && !rules->empty(); }
+  /// Returns the rules for what the user may see, or null if the user may see everything.
+  const Sight* sight() const noexcept { return rules ? rules->sight().get() : nullptr; }
   /// Returns true if the token is valid, which means that it grants a role.
   bool any() const noexcept { return role != RemoteRight::none; }
   /// Returns true if the token allows sending messages of this type or writing components of this

@@ -25,10 +25,11 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       requests_(std::make_shared<RequestBytes>(limits_.all_request_bytes_max)),
       shares_(limits_),
       made_(registry, shares_, world.history()),
+      seen_(registry),
       applied_(world.applied_requests() ? *world.applied_requests() : own_applied_),
       questions_([this](const Question& question) { return begin(question); },
                  [&world] { return world.processor_ns(); }),
-      intake_(registry, limits_, world, questions_, made_, applied_),
+      intake_(registry, limits_, world, questions_, made_, applied_, seen_),
       texts_(registry, limits_),
       timer_ids_(std::in_place, registry),
       watches_(world.facts().watch_thread ? Watches(registry, Watches::Threaded{[this] { wake(); }})
@@ -144,7 +145,8 @@ std::shared_ptr<const TypeTable> Desk::types() const {
 
 void Desk::learn_types() {
   const auto schemas = registry_.types().schemas();
-  const bool first = types() == nullptr;
+  const std::shared_ptr<const TypeTable> before = types();
+  const bool first = before == nullptr;
   if (!first && schemas.size() == schemas_known_) return;
   // Sessions read their own table, because the registry's table may grow while they judge batches.
   auto made = std::make_shared<TypeTable>();
@@ -163,7 +165,11 @@ void Desk::learn_types() {
   }
   schemas_known_ = schemas.size();
   if (first) return;
-  for (const auto& session : present)
+  for (const auto& session : present) {
+    if (session->rights.sight()) {
+      tell_visible_schemas(*session, *before, *made);
+      continue;
+    }
     for (std::size_t i = known; i < schemas.size(); ++i) {
       session::Schema schema;
       schema.index = static_cast<std::uint32_t>(i);
@@ -172,6 +178,33 @@ void Desk::learn_types() {
       schema.bytes.assign(bytes.begin(), bytes.end());
       answer(*session, 0, schema);
     }
+  }
+}
+
+void Desk::tell_visible_schemas(Session& to, const TypeTable& before, const TypeTable& now) {
+  const Sight& sight = *to.rights.sight();
+  const std::size_t known = visible_types(before, sight)->schemas().size();
+  const auto visible = visible_types(now, sight);
+  const auto schemas = visible->schemas();
+  for (std::size_t i = known; i < schemas.size(); ++i) {
+    session::Schema schema;
+    schema.index = static_cast<std::uint32_t>(i);
+    schema.count = static_cast<std::uint32_t>(schemas.size());
+    const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
+    schema.bytes.assign(bytes.begin(), bytes.end());
+    answer(to, 0, schema);
+  }
+}
+
+void Desk::end_sights(const std::vector<std::uint64_t>& users) {
+  session::Fault why =
+      fault_of(session::FaultCode::stopping, "rights_changed", "what this user may see has changed; connect again");
+  why.closes = true;
+  for (const auto& session : present()) {
+    if (std::ranges::find(users, session->user) == users.end()) continue;
+    session->outgoing()->fault(why, 0);
+    questions_.drop(*session);
+  }
 }
 
 void Desk::on_input(const Envelope& envelope, std::span<const std::byte> batch) {
@@ -515,8 +548,9 @@ std::vector<EndedSession> Desk::ended(std::size_t limit) const {
 }
 
 std::unique_ptr<Inquiry> Desk::begin(const Question& question) {
-  return begin_question({registry_, limits_, question.from, question.request, &sources_, question.epoch},
-                        BatchView(std::span<const std::byte>(question.batch)));
+  return begin_question(
+      {registry_, limits_, question.from, question.request, &sources_, question.epoch, seen_by(*question.from)},
+      BatchView(std::span<const std::byte>(question.batch)));
 }
 
 }  // namespace muster

@@ -158,6 +158,11 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// do before any other function is called for it. Must be called between inputs.
   void leave_seat(const Session& session);
 
+  /// Closes the connections of users whose sight has changed, and drops their questions. Sessions
+  /// that can be resumed go on when their clients connect again. Must be called while the
+  /// listener's thread rests.
+  void end_sights(const std::vector<std::uint64_t>& users);
+
   const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
   const IntakeCounters& intake_counters() const noexcept { return intake_.counters(); }
   std::size_t questions_waiting() const noexcept override { return questions_.size(); }
@@ -172,6 +177,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// Requests a flush, unless one has already been requested.
   void wake();
   void learn_types() override;
+  static void tell_visible_schemas(Session& to, const TypeTable& before, const TypeTable& now);
   struct Away {
     std::shared_ptr<Session> session;
     std::uint64_t until_ns;  // steady-clock time
@@ -190,6 +196,9 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
                                                                  const std::function<void(Session&)>& greet);
   void end_session(const std::shared_ptr<Session>& session);
   std::unique_ptr<Inquiry> begin(const Question& question);
+  std::shared_ptr<SeenNow> seen_by(const Session& session) {
+    return session.rights.rules ? seen_.of(session.rights.rules->sight()) : nullptr;
+  }
   std::vector<std::shared_ptr<Session>> present() const override;
   std::vector<EndedSession> ended(std::size_t limit) const override;
   std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) override;
@@ -256,6 +265,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be pending
   Shares shares_;                                  // thread-safe
   MadeThings made_;
+  SeenNows seen_;
   AppliedRequests own_applied_;  // used if the world does not remember them
   AppliedRequests& applied_;
   bool earlier_forgotten_ = false;  // requests of sessions of an earlier desk that did not return

@@ -214,7 +214,10 @@ struct Listener::Impl final : Loop {
           options.world_file.empty()
               ? Site::Slices()
               : Site::Slices{[this](std::string_view token) {
-                               return door.users.admit(token, Users::Clock::now()).rights.role >= RemoteRight::control;
+                               const Admitted user = door.users.admit(token, Users::Clock::now());
+                               if (user.rights.role < RemoteRight::control) return false;
+                               const WriteRules* const rules = door.rules.of(user.user, user.name, user.rights.role);
+                               return !rules || !rules->sight();
                              },
                              [this](auto then) {
                                slices.make(options.world_folder + "/" + options.world_file, std::move(then));
@@ -432,7 +435,9 @@ void Listener::while_resting(const std::function<void()>& act) {
   rest->over.count_down();
 }
 
-void Listener::set_rules(std::vector<AccessRule> rules) { impl_->door.rules.set(std::move(rules)); }
+void Listener::set_rules(std::vector<AccessRule> rules) {
+  impl_->door.desk.end_sights(impl_->door.rules.set(std::move(rules)));
+}
 
 void Listener::set_own_token(const std::string& token) {
   impl_->post([&door = impl_->door, token] {

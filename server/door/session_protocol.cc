@@ -4,7 +4,10 @@
 #include <utility>
 
 #include "messages/utf8.h"
+#include "server/access/sight.h"
 #include "server/door/door_audit.h"
+#include "server/questions/answers.h"
+#include "server/questions/question_sight.h"
 #include "server/questions/question_table.h"
 
 namespace muster {
@@ -212,11 +215,12 @@ SessionProtocol::Outcome SessionProtocol::on_session_frame(const WireFrame& fram
 
   if (const std::uint64_t made = desk_.types_made(); made != types_made_) {
     judge_.forget();
-    types_ = desk_.types();
+    types_ = visible_types();
     types_made_ = made;
   }
   if (rules_version_ != door_.rules.version()) {
     judge_.forget();
+    types_ = visible_types();
     rules_version_ = door_.rules.version();
   }
   if (const TypeDescriptor* const type = judge_.again(frame.batch)) [[likely]]
@@ -320,7 +324,6 @@ SessionProtocol::Outcome SessionProtocol::on_proof(const WireFrame& frame) {
 }
 
 SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std::uint64_t request) {
-  const std::shared_ptr<const TypeTable> types = desk_.types();
   if (!admitted_.rights.any()) {
     held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
     audit_refused_login(desk_, hello, address_, held_);
@@ -334,7 +337,6 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
   welcome.sequence = desk_.sequence();
   welcome.clock_ns = desk_.clock_ns();
   welcome.role = admitted_.rights.role;
-  welcome.schema_fingerprint = types->fingerprint();
   welcome.world = desk_.world().facts().world;
   welcome.hz = desk_.world().facts().hz;
   welcome.frame_bytes_max = desk_.limits().frame_bytes_max;
@@ -347,6 +349,9 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
   }
   admitted_.rights.rules = door_.rules.of(admitted_.user, admitted_.name, admitted_.rights.role);
   rules_version_ = door_.rules.version();
+  types_made_ = desk_.types_made();
+  types_ = visible_types();
+  welcome.schema_fingerprint = types_->fingerprint();
   if (door_.drains) {
     const auto why =
         closing(session::FaultCode::stopping, "draining", "the server will stop soon; connect again later");
@@ -423,8 +428,15 @@ void SessionProtocol::answer_at_door(session::Heartbeat beat, std::uint64_t requ
   answer(*session_, request, beat);
 }
 
+std::shared_ptr<const TypeTable> SessionProtocol::visible_types() const {
+  auto types = desk_.types();
+  const Sight* const sight = admitted_.rights.sight();
+  return sight ? muster::visible_types(*types, *sight) : types;
+}
+
 void SessionProtocol::answer_at_door(const session::GetSchema&, std::uint64_t request) {
-  const std::shared_ptr<const TypeTable> types = desk_.types();
+  // The world may have learned types since the last frame was judged.
+  const std::shared_ptr<const TypeTable> types = visible_types();
   const auto schemas = types->schemas();
   for (std::size_t i = 0; i < schemas.size(); ++i) {
     session::Schema schema;
@@ -530,12 +542,19 @@ SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judge
   if (type == TypeTraits<session::EnterEpoch>::id)
     return desk_.take_next(*session_, 0, judged.batch, true, false, came_ns_) ? Outcome::done : Outcome::wait;
   audit_act(desk_, *session_, *judged.type, request);
-  if (with_door_question(type, [&]<class Q>() { answer_at_door(session::read<Q>(judged.batch), request); }))
-    return Outcome::done;
+  const auto answer_question = [&]<class Q>() {
+    if (SightOfQuestion<Q>::value == QuestionSight::whole && session_->rights.sight())
+      outgoing_.fault(whole_sight_fault(), request);
+    else
+      answer_at_door(session::read<Q>(judged.batch), request);
+  };
+  if (with_door_question(type, answer_question)) return Outcome::done;
   // If the world does not respond, immediately return an error to a client that asks for its state.
   if (type == TypeTraits<session::GetInfo>::id)
     if (const std::string hang = desk_.world().hang(); !hang.empty())
-      return refuse(fault_of(session::FaultCode::failed, "hangs", "the world does not answer: " + hang), request);
+      return refuse(fault_of(session::FaultCode::failed, "hangs",
+                             "the world does not answer" + (session_->rights.sight() ? std::string() : ": " + hang)),
+                    request);
   if (judged.batch.bytes().size() > desk_.limits().question_bytes_max)
     return refuse(fault_of(session::FaultCode::bad_question, "question_bytes_max",
                            "a question of " + std::to_string(judged.batch.bytes().size()) + " bytes; " +

@@ -130,6 +130,8 @@ class SessionProtocol {
   /// `type` is the type of the message, even if the message is timed.
   Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
   Outcome on_session_message(const Judged& judged, std::uint64_t request);
+  /// Returns the types that the session's user may see.
+  std::shared_ptr<const TypeTable> visible_types() const;
   // These functions handle questions with the cost "door"; see server/questions/question_table.h.
   void answer_at_door(session::Heartbeat beat, std::uint64_t request);
   void answer_at_door(const session::GetSchema& what, std::uint64_t request);

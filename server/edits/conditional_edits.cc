@@ -8,15 +8,15 @@
 
 namespace muster {
 
-std::optional<session::Fault> Intake::open_conditional(BatchView& edit, Steps& turn) {
-  conditional_ = session::read<session::EditIf>(edit);
-  edit = BatchView(std::as_bytes(std::span(conditional_.batch)));
+std::optional<session::Fault> Intake::open_conditional(std::span<std::byte>& edit, SeenNow* sight, Steps& turn) {
+  conditional_ = session::read<session::EditIf>(BatchView(edit));
+  edit = std::as_writable_bytes(std::span(conditional_.batch));
   // Carried messages would be delivered before the edit, and could change what was judged.
   if (registry_.host().carries())
     return fault_of(session::FaultCode::busy, "carries",
                     "the world still delivers messages that a cascade carried over; send the edit again later");
-  auto fault = unmet_expectation(registry_, limits_, conditional_.expected, turn);
-  if (fault) fault->refused = edit.count();
+  auto fault = unmet_expectation(registry_, limits_, conditional_.expected, sight, turn);
+  if (fault) fault->refused = BatchView(edit).count();
   return fault;
 }
 
@@ -34,7 +34,7 @@ std::expected<session::WouldChange, session::Fault> Intake::try_edit(const Sessi
                                                                      bool keeps_history) {
   const BatchView edit{std::as_bytes(std::span(what.batch))};
   Steps steps(limits_.slice_steps);
-  if (auto fault = unmet_expectation(registry_, limits_, what.expected, steps)) {
+  if (auto fault = unmet_expectation(registry_, limits_, what.expected, nullptr, steps)) {
     fault->refused = edit.count();
     return std::unexpected(*std::move(fault));
   }

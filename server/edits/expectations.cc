@@ -14,14 +14,14 @@ namespace {
 
 class Expecting {
  public:
-  Expecting(const EntityRegistry& registry, const ServerLimits& limits, Steps& steps)
-      : registry_(registry), limits_(limits), steps_(steps) {}
+  Expecting(const EntityRegistry& registry, const ServerLimits& limits, SeenNow* sight, Steps& steps)
+      : registry_(registry), limits_(limits), sight_(sight), steps_(steps) {}
 
   std::optional<session::Fault> judge(const session::Expectation& expected) {
     steps_.spend(1);
     steps_.spend_bytes(expected.value.size() + expected.name.size());
     const Entity e = expected.entity;
-    if (!registry_.alive(e)) return refused({RefusalCode::dead_entity, e});
+    if (!sees(e)) return unknown({RefusalCode::dead_entity, e}, shown_id(e) + " is not alive");
     switch (expected.what) {
       case session::Expect::value:
       case session::Expect::present:
@@ -48,6 +48,14 @@ class Expecting {
   std::optional<session::Fault> refused(const Refusal& refusal) const {
     return refusal_fault(registry_, limits_, {.refused = 1, .refusal = refusal}, {});
   }
+  /// Returns a fault with this text, because the usual one would describe what is hidden.
+  std::optional<session::Fault> unknown(const Refusal& refusal, std::string text) const {
+    session::Fault fault = refusal_fault(registry_, limits_, {.refused = 1, .refusal = {refusal.code}}, {});
+    fault.entity = refusal.entity;
+    fault.type = refusal.type;
+    fault.text = std::move(text);
+    return fault;
+  }
   static std::optional<session::Fault> mismatch(const char* reason, Entity e, TypeId type, std::string field,
                                                 std::vector<std::uint8_t> value, std::string text) {
     session::Fault fault = fault_of(session::FaultCode::refused, reason, std::move(text));
@@ -62,8 +70,9 @@ class Expecting {
     const auto* const at = reinterpret_cast<const std::uint8_t*>(&value);
     return {at, at + sizeof value};
   }
+  bool sees(Entity e) const { return sight_ ? sight_->sees(e) : registry_.alive(e); }
   std::string shown(Entity e) const {
-    if (!registry_.alive(e)) return shown_id(e);
+    if (!sees(e)) return shown_id(e);
     return shown_id(e) + " (" + shown_path(registry_, e, limits_.path_bytes_max, steps_) + ")";
   }
   std::string place(Entity parent) const { return parent ? "below " + shown(parent) : "a root"; }
@@ -73,6 +82,9 @@ class Expecting {
 
   std::optional<session::Fault> component(const session::Expectation& expected) {
     const Entity e = expected.entity;
+    if (sight_ && !sight_->sees(expected.component))
+      return unknown({RefusalCode::unknown_component, e, expected.component},
+                     "type " + std::to_string(expected.component) + " is not a component of this world");
     const TypeDescriptor* const type = registry_.types().find(expected.component);
     if (!type || type->role != TypeRole::component)
       return refused({RefusalCode::unknown_component, e, expected.component});
@@ -119,7 +131,7 @@ class Expecting {
         if (!next) at = registry_.parent(at);
       }
       at = next;
-      if (at) ++count;
+      if (at && (!sight_ || sight_->sees(at))) ++count;
     }
     steps_.spend(count / 4);
     if (count == expected) return {};
@@ -132,6 +144,7 @@ class Expecting {
 
   const EntityRegistry& registry_;
   const ServerLimits& limits_;
+  SeenNow* const sight_;
   Steps& steps_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "messages/session.h"
 #include "registry/entity_registry.h"
+#include "server/session/seen_now.h"
 #include "server/session/server_limits.h"
 #include "server/session/steps.h"
 
@@ -13,11 +14,12 @@ namespace muster {
 
 /// Returns a fault for the first expectation that the world does not meet; its `value` contains the
 /// actual value: bytes of the component or field, an Entity for a parent, the bytes of a name, or a
-/// number of 4 bytes for descendants. Counts the cost in `steps`. Must be called on the world
-/// thread, between inputs.
+/// number of 4 bytes for descendants. What `sight` hides does not exist; it is null for users who
+/// see everything. Counts the cost in `steps`. Must be called on the world thread, between inputs.
 [[nodiscard]] std::optional<session::Fault> unmet_expectation(const EntityRegistry& registry,
                                                               const ServerLimits& limits,
                                                               const std::vector<session::Expectation>& expected,
+                                                              SeenNow* sight,
                                                               Steps& steps);
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 
 #include "registry/apply/timers.h"
 #include "registry/host.h"
+#include "server/edits/hidden_targets.h"
 #include "server/edits/place_rights.h"
 #include "server/edits/refusal_text.h"
 #include "server/session/audit_line.h"
@@ -87,7 +88,7 @@ bool Intake::others_first(Line& line, std::uint64_t steps) {
 
 void Intake::take_known(Line& line, Steps& turn, const Steps& all) {
   if (line.put_off || line.next_steps > 0 || closed() || world_.audits()) return;
-  if (line.session->rights.has_rules()) return;
+  if (line.session->rights.has_rules() || line.session->rights.sight()) return;
   Session& from = *line.session;
   Seat& seat = *line.seat;
   if (from.epoch != epoch_) return;
@@ -151,16 +152,23 @@ bool Intake::take_one(Line& line, Steps& turn, const Steps& all) {
     refuse(line, *fault);
     return true;
   }
-  BatchView edit{std::span<const std::byte>(request->batch)};
-  if (edit.type() == TypeTraits<session::EditIf>::id) [[unlikely]]
-    if (const auto fault = open_conditional(edit, turn)) {
+  const std::shared_ptr<SeenNow> sight = from.rights.sight() ? seen_.of(from.rights.rules->sight()) : nullptr;
+  std::span<std::byte> bytes(request->batch);
+  if (BatchView(request->batch).type() == TypeTraits<session::EditIf>::id) [[unlikely]]
+    if (const auto fault = open_conditional(bytes, sight.get(), turn)) {
       refuse(line, *fault);
       return true;
     }
+  const BatchView edit{std::span<const std::byte>(bytes)};
   if (edit.kind() == BatchKind::timed && seat.timers.size() >= limits_.timers_max) {
     turn.spend(seat.timers.size());
     std::erase_if(seat.timers, [&](TimerId timer) { return !registry_.host().timers().waits(timer); });
   }
+  if (sight) [[unlikely]]
+    if (const auto fault = hide_targets(registry_, *sight, bytes, line.hidden)) {
+      refuse(line, *fault);
+      return true;
+    }
   const std::uint64_t before = all.spent() + turn.spent();
   auto cost = judge_.judge(seat, edit);
   if (cost && from.rights.has_rules()) [[unlikely]]
@@ -205,8 +213,10 @@ std::optional<session::Fault> Intake::closed() const {
   return not_recorded_fault(*error);
 }
 
-void Intake::refuse(Line& line, const session::Fault& fault) {
+void Intake::refuse(Line& line, session::Fault fault) {
   Session& from = *line.session;
+  show_replaced(fault, line.hidden);
+  line.hidden.clear();
   line.next_steps = 0;
   line.put_off = false;
   ++counters_.refused;
@@ -272,11 +282,13 @@ void Intake::push(Line& line, const Request& edit, BatchView batch, const EditCo
   Seat& seat = *line.seat;
   const TimerId timers_before = registry_.host().next_timer();
   made_.begin(cost);
-  const Receipt receipt =
+  Receipt receipt =
       registry_.host().push_batch(batch.bytes(), {.session = from.number, .user = from.user, .request = edit.request});
   ++counters_.edits;
   if (receipt.refused == 0) ++seat.edits;
   enter(seat, cost);
+  if (from.rights.sight()) [[unlikely]]
+    receipt = visible_receipt(receipt, batch);
   // Messages that waited were delivered first, and their handlers may have set timers.
   const TimerId timer = registry_.host().next_timer() - 1;
   const bool waits = batch.kind() == BatchKind::timed && receipt.refused == 0 && timer >= timers_before &&
@@ -288,14 +300,17 @@ void Intake::push(Line& line, const Request& edit, BatchView batch, const EditCo
   made_.end(from, batch, cost, waits ? timer : 0);
   if (receipt.refused == 0 && world_.audits()) audit(from, edit, nullptr, receipt.sequence);
   const bool is_silent = edit.request == 0 && edit.overtaken.empty();
-  if (is_silent && (receipt.refused == 0 || !world_.audits())) return;
+  if (is_silent && (receipt.refused == 0 || !world_.audits())) return line.hidden.clear();
   const bool is_kept = from.resumable && !is_silent;
   if (is_kept) keep_applied(from, edit, receipt);
   if (receipt.refused > 0) {
-    const session::Fault fault = refusal_fault(registry_, limits_, receipt, batch.bytes());
+    session::Fault fault = refusal_fault(registry_, limits_, receipt, batch.bytes());
+    show_replaced(fault, line.hidden);
+    line.hidden.clear();
     if (is_kept) keep_refusal(from, edit, fault);
     return tell_refused(from, edit, fault);
   }
+  line.hidden.clear();
   session::Ack ack;
   ack.sequence = receipt.sequence;
   ack.durable_through = world_.durable_sequence();

@@ -14,6 +14,7 @@
 #include "server/edits/edit_cost.h"
 #include "server/edits/made_things.h"
 #include "server/questions/question_queue.h"
+#include "server/session/seen_now.h"
 #include "server/session/session.h"
 #include "server/session/world_side.h"
 #include "server/world/journal/applied_requests.h"
@@ -33,13 +34,14 @@ class Intake {
  public:
   /// `questions` receives the questions. All arguments must outlive this object.
   Intake(EntityRegistry& registry, const ServerLimits& limits, const WorldSide& world, QuestionQueue& questions,
-         MadeThings& made, AppliedRequests& applied)
+         MadeThings& made, AppliedRequests& applied, SeenNows& seen)
       : registry_(registry),
         limits_(limits),
         world_(world),
         questions_(questions),
         made_(made),
         applied_(applied),
+        seen_(seen),
         judge_(registry, limits) {}
 
   /// Starts taking the session's requests on behalf of its current seat.
@@ -76,6 +78,8 @@ class Intake {
     bool stands = false;           // no further request can be taken from the line in this call
     bool put_off = false;          // the next edit exceeded the remaining steps of an earlier call
     std::uint64_t next_steps = 0;  // steps of the next edit, if it was judged and postponed
+    // Entities in the next edit that are hidden from the user (server/edits/hidden_targets.h).
+    std::vector<Entity> hidden = {};
   };
   /// Returns the processor time used since the previous call, which is the time that one request
   /// took.
@@ -92,7 +96,7 @@ class Intake {
   bool take_one(Line& line, Steps& turn, const Steps& all);
   /// If all edits are currently refused, returns the reason. Otherwise, returns nothing.
   std::optional<session::Fault> closed() const;
-  void refuse(Line& line, const session::Fault& fault);
+  void refuse(Line& line, session::Fault fault);
   /// Answers an edit that a resumable session has sent again although it was handled. Returns false
   /// if the edit is new.
   bool answer_repeated(Session& from, const Request& edit);
@@ -107,8 +111,8 @@ class Intake {
   /// Returns the fault that the edit would get now, before the world itself judges it.
   std::optional<session::Fault> judge(const Session& from, BatchView edit);
   /// Judges what the sender of an EditIf expects, and replaces `edit` by the batch in it. Returns a
-  /// fault if the world is not as expected.
-  std::optional<session::Fault> open_conditional(BatchView& edit, Steps& turn);
+  /// fault if the world, as the sender sees it, is not as expected.
+  std::optional<session::Fault> open_conditional(std::span<std::byte>& edit, SeenNow* sight, Steps& turn);
   /// Adds a line about an edit to the audit log. `fault` is null if the edit was accepted.
   void audit(const Session& from, const Request& edit, const session::Fault* fault, std::uint64_t sequence) const;
   void enter(Seat& from, const EditCost& cost);
@@ -121,6 +125,7 @@ class Intake {
   QuestionQueue& questions_;
   MadeThings& made_;
   AppliedRequests& applied_;
+  SeenNows& seen_;
   EditJudge judge_;
   std::vector<Line> lines_;
   std::uint64_t epoch_ = 0;

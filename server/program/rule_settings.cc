@@ -41,9 +41,15 @@ std::string wrong_entry(std::string_view what) {
 
 AccessRule rule_of(const ConfigFile& file, ConfigPlace place, const std::vector<ConfigEntry>& entries) {
   AccessRule rule;
-  std::vector<RuleEntry> denied, allowed;
+  std::vector<RuleEntry> denied, allowed, hidden, shown;
+  struct List {
+    std::string_view key;
+    bool allows;
+    std::vector<RuleEntry>* entries;
+  };
+  const List lists[] = {
+      {"deny", false, &denied}, {"allow", true, &allowed}, {"hide", false, &hidden}, {"show", true, &shown}};
   for (const ConfigEntry& entry : entries) {
-    const bool allows = entry.key == "allow";
     if (entry.key == "roles") {
       for (const ConfigValue& value : texts_of(entry)) {
         const auto role = right_named(value.text);
@@ -53,29 +59,33 @@ AccessRule rule_of(const ConfigFile& file, ConfigPlace place, const std::vector<
       }
     } else if (entry.key == "users") {
       for (const ConfigValue& value : texts_of(entry)) rule.users.push_back(value.text);
-    } else if (entry.key == "deny" || allows) {
+    } else if (const auto list = std::ranges::find(lists, entry.key, &List::key); list != std::end(lists)) {
       for (const ConfigValue& value : texts_of(entry)) {
         if (std::string wrong = wrong_entry(value.text); !wrong.empty()) throw WrongRule{value.place, std::move(wrong)};
-        (allows ? allowed : denied)
-            .push_back({.what = value.text, .allows = allows, .place = shown_place(file.path, value.place)});
+        list->entries->push_back(
+            {.what = value.text, .allows = list->allows, .place = shown_place(file.path, value.place)});
       }
     } else {
-      throw WrongRule{entry.place,
-                      "a rule has no key " + entry.key + suggestion(entry.key, {"roles", "users", "deny", "allow"})};
+      throw WrongRule{entry.place, "a rule has no key " + entry.key +
+                                       suggestion(entry.key, {"roles", "users", "deny", "allow", "hide", "show"})};
     }
   }
   rule.entries = std::move(denied);
   rule.entries.insert(rule.entries.end(), allowed.begin(), allowed.end());
-  if (rule.entries.empty()) throw WrongRule{place, "the rule has neither deny nor allow"};
+  rule.sights = std::move(hidden);
+  rule.sights.insert(rule.sights.end(), shown.begin(), shown.end());
+  if (rule.entries.empty() && rule.sights.empty())
+    throw WrongRule{place, "the rule has none of deny, allow, hide and show"};
   return rule;
 }
 
 }  // namespace
 
 std::string shown_rule(const AccessRule& rule) {
-  std::vector<std::string> roles, denied, allowed;
+  std::vector<std::string> roles, denied, allowed, hidden, shown;
   for (const RemoteRight role : rule.roles) roles.emplace_back(right_name(role));
   for (const RuleEntry& entry : rule.entries) (entry.allows ? allowed : denied).push_back(entry.what);
+  for (const RuleEntry& entry : rule.sights) (entry.allows ? shown : hidden).push_back(entry.what);
   std::string text = "\n[[rule]]\n";
   const auto add = [&](const char* key, const std::vector<std::string>& values) {
     if (values.empty()) return;
@@ -87,6 +97,8 @@ std::string shown_rule(const AccessRule& rule) {
   add("users", rule.users);
   add("deny", denied);
   add("allow", allowed);
+  add("hide", hidden);
+  add("show", shown);
   return text;
 }
 

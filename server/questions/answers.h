@@ -22,6 +22,11 @@ inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limit
 inline std::unique_ptr<Inquiry> refuse(const Asked& asked, const session::Fault& fault) {
   return once(asked, [asked, fault](Steps&) { asked.fault(fault); });
 }
+/// The fault for a question whose answer may contain anything, from a user with limited sight.
+inline session::Fault whole_sight_fault() {
+  return fault_of(session::FaultCode::no_right, "rule",
+                  "this question needs the right to see the whole world, which a rule of this server denies this user");
+}
 inline session::Fault dead_fault(Entity e, const char* field) {
   session::Fault fault =
       fault_of(session::FaultCode::dead_entity, "dead_entity", "no entity " + shown_id(e) + " is alive");

@@ -19,6 +19,10 @@ class ChildList : public Inquiry {
   }
 
   Progress go_on(Steps& steps) final {
+    if (asked_.sight && page_.entity && !asked_.sees(page_.entity)) {
+      asked_.fault(dead_fault(page_.entity, "entity"));
+      return Progress::done;
+    }
     while (!whole_) {
       if (!steps.left()) return Progress::again;
       steps.spend(1);
@@ -40,10 +44,12 @@ class ChildList : public Inquiry {
   bool is_full() const noexcept { return page_.entities.size() >= rows_max_ || bytes_ >= asked_.limits.page_bytes_max; }
   void add(Entity child, Steps& steps) {
     const EntityRegistry& registry = asked_.registry;
-    const auto components = registry.host().components(child);
+    std::span<const TypeId> components = registry.host().components(child);
+    std::vector<TypeId> seen;
+    if (asked_.sight) components = seen = asked_.sight->components(child);
     page_.entities.push_back(child);
     page_.names.emplace_back(shown_name(registry.name(child), asked_.limits.path_bytes_max));
-    page_.child_counts.push_back(registry.child_count(child));
+    page_.child_counts.push_back(asked_.sight ? asked_.sight->child_count(child) : registry.child_count(child));
     page_.component_counts.push_back(static_cast<std::uint32_t>(components.size()));
     page_.components.insert(page_.components.end(), components.begin(), components.end());
     bytes_ += 32 + page_.names.back().size() + 4 * components.size();
@@ -79,10 +85,11 @@ class RootList final : public ChildList {
     if (is_full() || next_ >= ids.indices()) return false;
     const Entity e{next_, ids.slot(next_).generation};
     ++next_;
-    if (asked_.registry.alive(e) && asked_.registry.depth(e) == 0 && place_++ >= offset_) add(e, steps);
+    if (asked_.sees(e) && asked_.registry.depth(e) == 0 && place_++ >= offset_) add(e, steps);
     return true;
   }
   std::uint32_t total() const override {
+    if (asked_.sight) return asked_.sight->child_count({});
     std::uint32_t roots = 0;
     for (const auto& archetype : asked_.registry.host().storage().archetypes())
       if (archetype && !archetype->groups.empty())
@@ -103,7 +110,8 @@ class SiblingList final : public ChildList {
     if (is_full()) return false;
     const EntityRegistry& registry = asked_.registry;
     find_place_again();
-    const Entity next = passed_.empty() ? registry.first_child(page_.entity) : registry.next_sibling(passed_.back());
+    Entity next = passed_.empty() ? registry.first_child(page_.entity) : registry.next_sibling(passed_.back());
+    for (; asked_.sight && next && !asked_.sees(next); next = registry.next_sibling(next)) steps.spend(1);
     if (!next) return false;
     if (place_++ >= offset_) add(next, steps);
     if (passed_.size() == passed_max) passed_.erase(passed_.begin(), passed_.begin() + passed_max / 2);
@@ -114,7 +122,8 @@ class SiblingList final : public ChildList {
   /// Continues after the most recent of the remembered children that is still a child. If none of
   /// them is still a child, the list starts over.
   void find_place_again() {
-    while (!passed_.empty() && asked_.registry.parent(passed_.back()) != page_.entity) {
+    while (!passed_.empty() &&
+           !(asked_.registry.parent(passed_.back()) == page_.entity && asked_.sees(passed_.back()))) {
       passed_.pop_back();
       if (place_ > 0) --place_;
       if (!page_.entities.empty()) drop_last();
@@ -131,7 +140,9 @@ class SiblingList final : public ChildList {
     page_.names.pop_back();
     page_.entities.pop_back();
   }
-  std::uint32_t total() const override { return asked_.registry.child_count(page_.entity); }
+  std::uint32_t total() const override {
+    return asked_.sight ? asked_.sight->child_count(page_.entity) : asked_.registry.child_count(page_.entity);
+  }
 
   static constexpr std::size_t passed_max = 128;
   std::vector<Entity> passed_;  // the children that have been passed most recently
@@ -142,7 +153,7 @@ class SiblingList final : public ChildList {
 
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListChildren& what) {
   if (!what.entity) return std::make_unique<RootList>(asked, what);
-  if (!asked.registry.alive(what.entity)) return refuse_dead(asked, what.entity, "entity");
+  if (!asked.sees(what.entity)) return refuse_dead(asked, what.entity, "entity");
   return std::make_unique<SiblingList>(asked, what);
 }
 

@@ -24,7 +24,7 @@ class EntitySearch : public Inquiry {
       if (!steps.left()) return Progress::again;
       steps.spend(1);
       const Entity e{next_, ids.slot(next_).generation};
-      if (e > after_ && asked_.registry.alive(e) && fits(e, steps)) add(e, steps);
+      if (e > after_ && asked_.sees(e) && fits(e, steps)) add(e, steps);
     }
     if (!asked_.has_room(bytes_)) return Progress::room;
     found_.sequence = asked_.registry.sequence();
@@ -180,14 +180,14 @@ session::Fault too_long(const char* field, std::size_t bytes, std::size_t bytes_
 
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Find& asked_for) {
   session::Find what = asked_for;
-  if (what.under && !asked.registry.alive(what.under)) return refuse_dead(asked, what.under, "under");
+  if (what.under && !asked.sees(what.under)) return refuse_dead(asked, what.under, "under");
   if (what.name.size() > asked.limits.path_bytes_max)
     return refuse(asked, too_long("name", what.name.size(), asked.limits.path_bytes_max));
-  const auto types = asked.registry.types().types();
-  if (what.components.size() > types.size()) {
+  const std::size_t types = asked.type_count();
+  if (what.components.size() > types) {
     session::Fault fault = fault_of(session::FaultCode::bad_question, "too_many",
                                     "components names " + std::to_string(what.components.size()) + "; the world has " +
-                                        std::to_string(types.size()) + " types");
+                                        std::to_string(types) + " types");
     fault.field = "components";
     return refuse(asked, fault);
   }
@@ -195,7 +195,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Find& a
   const auto doubles = std::ranges::unique(what.components);
   what.components.erase(doubles.begin(), doubles.end());
   for (const TypeId component : what.components) {
-    const TypeDescriptor* type = asked.registry.types().find(component);
+    const TypeDescriptor* type = asked.type(component);
     if (type && type->role == TypeRole::component) continue;
     session::Fault fault =
         fault_of(session::FaultCode::unknown_type, "unknown_type",
@@ -221,7 +221,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Resolve
       [asked, path = what.path](Steps& steps) {
         session::Found found;
         found.sequence = asked.registry.sequence();
-        if (const Entity e = asked.registry.find_path(path)) {
+        if (const Entity e = asked.registry.find_path(path); e && asked.sees(e)) {
           found.entities.push_back(e);
           found.paths.push_back(shown_path(asked.registry, e, asked.limits.path_bytes_max, steps));
         }

@@ -54,8 +54,9 @@ std::string value_text(const EntityRegistry& registry, const SkippedPart& part, 
 }
 
 /// Lists the skipped parts until the answer is as long as a page may be.
-void list_skipped(session::Undone& undone, const EntityRegistry& registry, const UndoReport& report,
-                  const ServerLimits& limits) {
+void list_skipped(session::Undone& undone, const Asked& asked, const UndoReport& report) {
+  const EntityRegistry& registry = asked.registry;
+  const ServerLimits& limits = asked.limits;
   undone.skipped = static_cast<std::uint32_t>(report.skipped.size());
   std::size_t bytes = 0;
   for (const SkippedPart& part : report.skipped) {
@@ -65,8 +66,12 @@ void list_skipped(session::Undone& undone, const EntityRegistry& registry, const
     undone.skipped_components.push_back(part.component);
     undone.skipped_fields.push_back(part.field);
     undone.skipped_users.push_back(part.user);
+    // The entity or the component may have been hidden since the user changed it.
+    const bool is_hidden =
+        asked.sight && (!asked.sees(part.entity) || (part.component != 0 && !asked.type(part.component)));
+    const std::size_t text_max = is_hidden ? 0 : limits.path_bytes_max;
     undone.skipped_mine.push_back(value_text(registry, part, part.mine, limits.path_bytes_max));
-    undone.skipped_theirs.push_back(value_text(registry, part, part.theirs, limits.path_bytes_max));
+    undone.skipped_theirs.push_back(value_text(registry, part, part.theirs, text_max));
     bytes += 64 + part.field.size() + undone.skipped_mine.back().size() + undone.skipped_theirs.back().size();
   }
 }
@@ -139,7 +144,7 @@ void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
   undone.nil_references = report.nil_references;
   undone.other_parents = report.other_parents;
   undone.other_names = report.other_names;
-  list_skipped(undone, registry_, report, asked.limits);
+  list_skipped(undone, asked, report);
   asked.answer(undone);
   if (dry || report.done == 0) return;
   ++from.seat()->edits;

@@ -6,13 +6,13 @@
 #include <memory>
 #include <utility>
 
+#include "server/session/seen_now.h"
 #include "server/session/server_limits.h"
 #include "server/session/session.h"
 #include "server/session/steps.h"
 
 namespace muster {
 
-class EntityRegistry;
 struct AnswerSources;
 
 /// Must be used on the world thread. An inquiry normally ends by answering the question. If the
@@ -43,11 +43,20 @@ struct Asked {
   const ServerLimits& limits;
   std::shared_ptr<Session> from;
   std::uint64_t request = 0;
-  const AnswerSources* sources = nullptr;  ///< null for questions that need only the registry
-  std::uint64_t epoch = 0;                 ///< the epoch that the session had entered when it asked
+  const AnswerSources* sources = nullptr;    ///< null for questions that need only the registry
+  std::uint64_t epoch = 0;                   ///< the epoch in which the session was when it asked
+  std::shared_ptr<SeenNow> sight = nullptr;  ///< null if the user may see everything
 
   Session& to() const noexcept { return *from; }
+  /// Returns true if the entity is alive and the user may see it.
+  bool sees(Entity e) const { return sight ? sight->sees(e) : registry.alive(e); }
+  /// Returns the type, or null if it is unknown or hidden from the user.
+  const TypeDescriptor* type(TypeId id) const {
+    return sight && !sight->sees(id) ? nullptr : registry.types().find(id);
+  }
   const AnswerSources& of() const noexcept { return *sources; }
+  /// Returns the number of types that the user may see.
+  std::size_t type_count() const { return registry.types().types().size() - (sight ? sight->hidden()->size() : 0); }
   void fault(const session::Fault& fault) const { from->outgoing()->fault(fault, request); }
   template <GeneratedType M>
   void answer(const M& message, std::uint32_t flags = 0) const {

@@ -1,5 +1,7 @@
 #include "server/questions/question_table.h"
 
+#include "server/questions/answers.h"
+#include "server/questions/question_sight.h"
 #include "server/questions/questions.h"
 
 namespace muster {
@@ -7,6 +9,10 @@ namespace muster {
 std::unique_ptr<Inquiry> begin_question(const Asked& asked, BatchView question) {
   std::unique_ptr<Inquiry> begun;
   with_world_question(question.type(), [&]<class Q>() {
+    if (SightOfQuestion<Q>::value == QuestionSight::whole && asked.sight) {
+      begun = refuse(asked, whole_sight_fault());
+      return;
+    }
     const Q what = session::read<Q>(question);
     if constexpr (QuestionTraits<Q>::cost == QuestionCost::once)
       begun = once(asked, [asked, what](Steps& steps) { answer_once(asked, what, steps); });

@@ -28,7 +28,7 @@ session::RunState state_of(const Asked& asked) {
     state.kept += report.messages;
     state.nil_references += report.nil_references;
     for (const std::string& why : report.skipped)
-      if (state.not_kept.size() < lines_max) state.not_kept.push_back(why);
+      if (!asked.sight && state.not_kept.size() < lines_max) state.not_kept.push_back(why);
   }
   return state;
 }

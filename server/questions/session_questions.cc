@@ -44,6 +44,22 @@ class TraceEnding final : public SeldomWork {
   std::size_t next_ = 0;
 };
 
+/// Adds zeros, because the work of another session tells how much it sees.
+void add_unseen_work(session::Sessions& page) {
+  page.edits.push_back(0);
+  page.received_bytes.push_back(0);
+  page.sent_bytes.push_back(0);
+  page.answer_bytes.push_back(0);
+  page.watch_bytes.push_back(0);
+  page.watches.push_back(0);
+  page.watched.push_back(0);
+  page.rows.push_back(0);
+  page.oldest_ns.push_back(0);
+  page.connected_ns.push_back(0);
+  page.waits_for.push_back(session::WaitsFor::nothing);
+  page.stuck_ns.push_back(0);
+}
+
 }  // namespace
 
 void answer_once(const Asked& asked, const session::ListSessions& what, Steps& steps) {
@@ -71,7 +87,12 @@ void answer_once(const Asked& asked, const session::ListSessions& what, Steps& s
     page.names.push_back(session->name);
     page.kinds.push_back(session->kind);
     page.roles.push_back(static_cast<std::uint8_t>(session->rights.role));
-    page.own.push_back(session == asked.from ? 1 : 0);
+    const bool is_own = session == asked.from;
+    page.own.push_back(is_own ? 1 : 0);
+    if (asked.sight && !is_own) {
+      add_unseen_work(page);
+      continue;
+    }
     page.edits.push_back(session->seat()->edits);
     page.received_bytes.push_back(connection->received_bytes.load(std::memory_order_relaxed));
     page.sent_bytes.push_back(connection->outgoing.taken());
@@ -79,7 +100,8 @@ void answer_once(const Asked& asked, const session::ListSessions& what, Steps& s
     page.watch_bytes.push_back(waiting.data);
     page.watches.push_back(own.watches);
     page.watched.push_back(own.entities);
-    page.rows.push_back(session->told_rows.load(std::memory_order_relaxed));
+    // Rows that were looked at in vain count, too.
+    page.rows.push_back(asked.sight ? 0 : session->told_rows.load(std::memory_order_relaxed));
     const Outgoing::Backlog line = connection->outgoing.backlog(now_ns);
     page.oldest_ns.push_back(std::max(own.oldest_ns, line.oldest_ns));
     page.connected_ns.push_back(now_ns - std::min(now_ns, session->joined_ns));

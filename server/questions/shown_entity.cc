@@ -24,11 +24,11 @@ class Showing final : public Inquiry {
 
   Progress go_on(Steps& steps) override {
     const EntityRegistry& registry = asked_.registry;
-    if (!registry.alive(entity_)) {
+    if (!asked_.sees(entity_)) {
       asked_.fault(dead_fault(entity_, "entity"));
       return Progress::done;
     }
-    for (const TypeId component : registry.host().components(entity_)) {
+    for (const TypeId component : components()) {
       const auto* stored = registry.host().storage().component(component);
       // A tag or a runtime component has no value.
       if (!stored || stored->saved_size() == 0) continue;
@@ -47,6 +47,12 @@ class Showing final : public Inquiry {
   }
 
  private:
+  /// Returns the components that the user may see.
+  std::vector<TypeId> components() const {
+    if (asked_.sight) return asked_.sight->components(entity_);
+    const auto all = asked_.registry.host().components(entity_);
+    return {all.begin(), all.end()};
+  }
   /// Sends the texts to which a value refers. Returns `done` if all of them were sent.
   Progress send_texts(const TypeDescriptor& type, const auto* value, Steps& steps) {
     const EntityRegistry& registry = asked_.registry;
@@ -66,6 +72,8 @@ class Showing final : public Inquiry {
     const EntityRegistry& registry = asked_.registry;
     std::size_t bytes = 0;
     registry.host().describe(entity_, [&](std::string_view manager, const Held& held) {
+      // A value whose type is not known could contain anything.
+      if (asked_.sight && !asked_.sight->sees(held.type)) return;
       constexpr std::size_t fields_bytes = 64;
       const std::size_t size = fields_bytes + manager.size() + held.name.size() + held.bytes.size();
       if (bytes + size > held_bytes_max) {
@@ -96,8 +104,8 @@ class Showing final : public Inquiry {
     shown.name = shown_name(registry.name(entity_), name_max);
     shown.path = shown_path(registry, entity_, name_max, steps);
     shown.depth = registry.depth(entity_);
-    shown.child_count = registry.child_count(entity_);
-    const auto components = registry.host().components(entity_);
+    shown.child_count = asked_.sight ? asked_.sight->child_count(entity_) : registry.child_count(entity_);
+    const std::vector<TypeId> components = this->components();
     shown.components.assign(components.begin(), components.end());
 
     std::vector<PayloadShape> shapes;
@@ -141,7 +149,8 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::Show& w
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetText& what) {
   const Text text{what.hash};
   const std::size_t bytes = asked.registry.text(text).size();
-  if (bytes == 0)
+  const Seat& seat = *asked.to().seat();
+  if (bytes == 0 || (asked.sight && !seat.texts_sent.may_be_known(text.hash) && !seat.texts_told.contains(text.hash)))
     return refuse(asked, fault_of(session::FaultCode::not_found, "unknown_text",
                                   "the world knows no text of hash " + std::to_string(text.hash)));
   return once(

@@ -15,6 +15,21 @@
 namespace muster {
 namespace {
 
+/// Returns true if the user may see all types in a template.
+bool may_see_template(const Asked& asked, const std::string& name) {
+  if (!asked.sight) return true;
+  const auto definition = asked.registry.host().template_definition(name);
+  if (!definition) return true;
+  const auto is_hidden = [&](const TemplateValueView& value) { return asked.sight->hidden()->contains(value.type()); };
+  for (const TemplateNodeView node : definition->nodes()) {
+    for (const TemplateValueView value : node.components())
+      if (is_hidden(value)) return false;
+    for (const TemplateValueView value : node.messages())
+      if (is_hidden(value)) return false;
+  }
+  return true;
+}
+
 /// Sends templates in order of name, in one or more frames.
 class TemplateList final : public Inquiry {
  public:
@@ -28,7 +43,7 @@ class TemplateList final : public Inquiry {
         if (!steps.left()) return Progress::again;
         steps.spend(3);
         const auto known = registry.host().find_template(names_[next_]);
-        if (!known) continue;
+        if (!known || !may_see_template(asked_, names_[next_])) continue;
         page_.nodes.push_back(known->size());
         page_.names.push_back(names_[next_]);
         bytes_ += 16 + names_[next_].size();
@@ -148,7 +163,7 @@ std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::ListTem
 std::unique_ptr<Inquiry> begin_slices(const Asked& asked, const session::GetTemplate& what) {
   const std::string& name = what.name;
   const std::size_t bytes = asked.registry.host().template_batch(name).size();
-  if (bytes == 0) {
+  if (bytes == 0 || !may_see_template(asked, name)) {
     session::Fault fault = fault_of(
         session::FaultCode::not_found, "unknown_template",
         "the world has no template called \"" + std::string(shown_name(name, asked.limits.name_bytes_max)) + "\"");

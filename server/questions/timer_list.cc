@@ -32,12 +32,18 @@ class TimerList final : public Inquiry {
     for (; next != waiting.end() && !is_full(); ++next) {
       if (!steps.left()) return Progress::again;
       steps.spend(3);
+      // What others wait for may concern anything.
+      if (asked_.sight && !is_own(next->first)) continue;
       add(next->first, BatchView(next->second.batch).inner());
     }
     if (!asked_.has_room(bytes())) return Progress::room;
     page_.sequence = asked_.registry.sequence();
     page_.clock_ns = asked_.registry.now_ns();
+    const std::vector<TimerId>& own = asked_.to().seat()->timers;
     page_.total = waiting.size();
+    if (asked_.sight)
+      page_.total = static_cast<std::uint64_t>(
+          std::ranges::count_if(own, [&](TimerId timer) { return asked_.registry.host().timers().waits(timer); }));
     page_.more = next != waiting.end();
     steps.spend_bytes(bytes());
     answer(asked_.to(), asked_.request, page_);
@@ -48,6 +54,8 @@ class TimerList final : public Inquiry {
   static constexpr std::size_t row_bytes = 8 + 8 + 4 + 8 + 4 + 1;
   std::size_t bytes() const noexcept { return 256 + page_.timers.size() * row_bytes; }
   bool is_full() const noexcept { return page_.timers.size() >= rows_max_ || bytes() >= asked_.limits.page_bytes_max; }
+  /// The session's timers are sorted, because they are numbered in ascending order.
+  bool is_own(const Timers::Key& key) const { return std::ranges::binary_search(asked_.to().seat()->timers, key.id); }
   void add(const Timers::Key& key, BatchView batch) {
     last_ = key;
     page_.timers.push_back(key.id);
@@ -55,8 +63,7 @@ class TimerList final : public Inquiry {
     page_.types.push_back(batch.type());
     page_.targets.push_back(first_target(batch));
     page_.counts.push_back(batch.count());
-    // The session's timers are already sorted, because they are numbered in ascending order.
-    page_.own.push_back(std::ranges::binary_search(asked_.to().seat()->timers, key.id) ? 1 : 0);
+    page_.own.push_back(is_own(key) ? 1 : 0);
   }
 
   const Asked asked_;

@@ -103,8 +103,9 @@ class Informing final : public SeldomWork {
     info.sequence = registry.sequence();
     info.clock_ns = registry.now_ns();
     info.hash = hash;
-    info.entities = static_cast<std::uint32_t>(registry.entity_count());
-    info.types = static_cast<std::uint32_t>(registry.types().types().size());
+    // The number of entities, like the hash, depends on what is hidden.
+    info.entities = asked_.sight ? 0 : static_cast<std::uint32_t>(registry.entity_count());
+    info.types = static_cast<std::uint32_t>(asked_.type_count());
     info.sessions = static_cast<std::uint32_t>(of.desk.present().size());
     info.watches = of.watches.count();
     info.uptime_ns = of.desk.uptime_ns();
@@ -150,7 +151,7 @@ std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::AddS
 }
 
 std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::GetInfo& what) {
-  return std::make_unique<Informing>(asked, what.hash == 1);
+  return std::make_unique<Informing>(asked, what.hash == 1 && !asked.sight);
 }
 
 void answer_once(const Asked& asked, const session::RequestGrant& what, Steps& steps) {

@@ -27,6 +27,18 @@ session::Fault presence_fault(const char* reason, const char* field, std::string
   return fault;
 }
 
+/// Returns what a session is told of another one, or of itself. Entities are left out if the user
+/// may not see everything.
+session::Present shown_to(const Session& to, const session::Present& whom) {
+  session::Present shown = whom;
+  if (!to.rights.sight() || whom.session == to.number) return shown;
+  shown.selection.clear();
+  shown.dragged.clear();
+  shown.locks.clear();
+  shown.camera.clear();
+  return shown;
+}
+
 }  // namespace
 
 void PresenceBoard::join(const std::shared_ptr<Session>& session) {
@@ -98,7 +110,7 @@ session::Presence PresenceBoard::get(const Session& from, const session::GetPres
     page.more = bytes >= bytes_max;
     if (page.more) break;
     bytes += bytes_of(at->second.shown);
-    page.people.push_back(at->second.shown);
+    page.people.push_back(shown_to(from, at->second.shown));
   }
   // Later pages may be older than what the follower is told, but not newer.
   if (const auto own = entries_.find(from.number); own != entries_.end() && what.follow == 1 && !own->second.told)
@@ -136,7 +148,7 @@ void PresenceBoard::tell(Entry& follower) {
       break;
     }
     bytes += bytes_of(each->shown);
-    told.people.push_back(each->shown);
+    told.people.push_back(shown_to(*follower.session, each->shown));
   }
   if (!told.people.empty()) {
     if (!follower.session->outgoing()->has_answer_room(bytes)) {

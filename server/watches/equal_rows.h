@@ -22,6 +22,7 @@ class EqualRows {
   struct Key {
     std::uint64_t look = 0;  ///< number of the Look from which the rows come
     TypeId component = 0;
+    const void* sight = nullptr;  ///< the rules for what the watch's user may see
     friend bool operator==(const Key&, const Key&) = default;
   };
   /// Consecutive batches, whose bytes are shared with the senders.

@@ -57,10 +57,11 @@ Watch* TurnOrder::next() {
   return watch_;
 }
 
-void TurnOrder::took(std::uint64_t ns) {
+void TurnOrder::took(std::uint64_t ns, bool counts) {
   clock_ns_ = current_->spent_ns;
   current_->spent_ns += ns;
-  watch_->turned = current_->turned = ++turns_;
+  current_->turned = ++turns_;
+  if (counts) watch_->turned = turns_;
 }
 
 }  // namespace muster

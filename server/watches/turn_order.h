@@ -25,8 +25,9 @@ class TurnOrder {
   void add(Watch& watch);
   /// Returns the next watch, or null if there are no more. Each watch is returned once per round.
   Watch* next();
-  /// Records how much processor time, in ns, was used by the watch that next() last returned.
-  void took(std::uint64_t ns);
+  /// Records how much processor time, in ns, was used by the watch that next() last returned. If
+  /// `counts` is false, the watch keeps its place among the watches of its session.
+  void took(std::uint64_t ns, bool counts = true);
 
  private:
   struct Line {

@@ -99,13 +99,14 @@ void Watch::become(WatchAsked next) {
   }
   EntitySet named;
   for (const Entity e : std::exchange(next.entities, {}))
-    if (world().alive(e))
+    if (is_there(e, next.sight.get()))
       named.insert(e);
     else
       mark_dead(e, next.structure);
   std::vector<Entity> opened = std::exchange(next.open, {}), closed;
+  const bool filtered = !next.with.empty() || !next.without.empty() || next.has_places();
   const bool other_members = next.world != asked_.world || next.subtree != asked_.subtree || next.with != asked_.with ||
-                             next.without != asked_.without || named != named_;
+                             next.without != asked_.without || named != named_ || filtered != filtered_;
   const bool was_everyone = is_of_everyone();
   was_without_structure_ =
       was_without_structure_ || (figures_->is_open.load(std::memory_order_relaxed) && structure_new);
@@ -115,7 +116,7 @@ void Watch::become(WatchAsked next) {
   if (other_members) {
     named_ = std::move(named);
     const EntitySet before = std::exchange(filtered_ ? shown_ : scope_, {});
-    filtered_ = !asked_.with.empty() || !asked_.without.empty();
+    filtered_ = filtered;
     find_members(before, was_everyone, added, structure_new);
   } else if (!added.empty() || structure_new) {
     mark_members(added, structure_new);
@@ -161,7 +162,8 @@ void Watch::find_members(const EntitySet& before, bool was_everyone, std::span<c
     world().each_chunk([&](const SeenState::Chunk& chunk) {
       if (!chunk.kinds.each && !passes(*chunk.kinds.whole)) return;
       for (std::uint32_t row = 0; row < chunk.ids->size(); ++row)
-        if (!chunk.kinds.each || passes(chunk.kinds.at(row))) shown_.insert((*chunk.ids)[row]);
+        if ((!chunk.kinds.each || passes(chunk.kinds.at(row))) && (!asked_.sight || is_there((*chunk.ids)[row])))
+          shown_.insert((*chunk.ids)[row]);
     });
   else if (filtered_)
     scope_.each([&](Entity e) {
@@ -203,7 +205,7 @@ void Watch::mark_dead(Entity e, bool structure) {
 void Watch::change_entities(std::span<const Entity> add, std::span<const Entity> drop) {
   for (const Entity e : drop) named_.erase(e);
   for (const Entity e : add)
-    if (world().alive(e))
+    if (is_there(e))
       named_.insert(e);
     else
       mark_dead(e, asked_.structure);
@@ -224,7 +226,7 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
   }
   std::vector<Entity> opened;
   for (const Entity node : open) {
-    if (node && !world().alive(node))
+    if (node && !is_there(node))
       mark_dead(node, asked_.structure);
     else if (open_.insert(node).second)
       opened.push_back(node);
@@ -238,6 +240,7 @@ void Watch::change_nodes(std::span<const Entity> open, std::span<const Entity> c
 
 void Watch::learn(TypeId component) {
   if (!asked_.every_component || std::ranges::binary_search(asked_.components, component)) return;
+  if (asked_.sight && asked_.sight->hidden->contains(component)) return;
   asked_.components.insert(std::ranges::upper_bound(asked_.components, component), component);
   mark_members({&component, 1}, false);
 }
@@ -254,7 +257,7 @@ bool Watch::passes(const SeenKind& kind) const {
 
 bool Watch::passes(Entity e) const {
   const SeenKind* const kind = world().kind(e);
-  return kind && passes(*kind);
+  return kind && passes(*kind) && (!asked_.sight || is_there(e));
 }
 
 void Watch::mark(Entity e, std::span<const TypeId> components, bool structure) {
@@ -269,7 +272,7 @@ void Watch::mark_everyone(std::span<const TypeId> components, bool structure) {
   bool right = false;
   world().each([&](Entity e, const SeenKind& kind) {
     if (&kind != std::exchange(last, &kind)) right = passes(kind);
-    if (right) mark(e, kind);
+    if (right && (!asked_.sight || is_there(e))) mark(e, kind);
   });
 }
 
@@ -333,6 +336,10 @@ void Watch::catch_up_members(std::uint64_t since) {
     });
     std::ranges::sort(living);
     for (const auto& [depth, e] : living) flip(e, is_inside(e));
+    if (asked_.has_places())
+      recent_.each_structure(since, [&](Entity e) {
+        if (world().alive(e)) reconsider_with_descendants(e);
+      });
   }
   if (filtered_) recent_.each_kind(since, [&](Entity e) { reconsider(e); });
 }
@@ -368,10 +375,56 @@ void Watch::reconsider(Entity e) {
     leave(e);
 }
 
+void Watch::reconsider_with_descendants(Entity e) {
+  std::vector<Entity> open{e};
+  while (!open.empty()) {
+    const Entity at = open.back();
+    open.pop_back();
+    reconsider(at);
+    each_child(at, [&](Entity child) { open.push_back(child); });
+  }
+}
+
+void Watch::see(std::shared_ptr<const WatchSight> sight) {
+  state_.reset();  // it is of a time when other entities were visible
+  asked_.sight = std::move(sight);
+  if (is_paused()) return;  // it will be opened anew
+  catch_up();
+  if (!asked_.has_places()) return;
+  if (asked_.world)
+    world().each([&](Entity e, const SeenKind&) { reconsider(e); });
+  else
+    scope_.each([&](Entity e) { reconsider(e); });
+  std::vector<Entity> closed;
+  for (const Entity node : open_) {
+    each_child(node, [&](Entity child) { rows_.push_back(child); });
+    if (node && !is_there(node)) closed.push_back(node);
+  }
+  for (const Entity node : closed) {
+    open_.erase(node);
+    leave(node);
+  }
+  sort_unique(rows_);
+  tidy();
+  publish();
+}
+
+/// Marks the row of the visible sibling that follows a hidden entity.
+void Watch::mark_next_row(Entity hidden) {
+  if (const Entity next = there_from(world().next_sibling(hidden))) rows_.push_back(next);
+}
+
+Entity Watch::there_from(Entity e) const {
+  if (asked_.has_places())
+    while (e && !is_there(e)) e = world().next_sibling(e);
+  return e;
+}
+
 void Watch::catch_up_rows(std::uint64_t since) {
   const std::size_t before = rows_.size();
   const auto note = [&](Entity e) {
     if (world().alive(e)) {
+      if (asked_.has_places() && open_.contains(world().parent(e)) && !is_there(e)) mark_next_row(e);
       if (open_.contains(world().parent(e)) || listed_.find(e)) rows_.push_back(e);
       return;
     }

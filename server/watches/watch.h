@@ -79,6 +79,9 @@ class Watch {
   /// whole world.
   void change(std::span<const Entity> add, std::span<const Entity> drop, std::span<const Entity> open,
               std::span<const Entity> close);
+  /// Replaces what the user may see, after a Look. Entities that are no longer visible are sent as
+  /// destroyed, and others as new.
+  void see(std::shared_ptr<const WatchSight> sight);
   /// If the watch covers every component, adds a component that the registry has newly learned.
   void learn(TypeId component);
   /// Sends Following immediately, and sends Followed for this request once all current marks have
@@ -135,7 +138,8 @@ class Watch {
 
   // Used by WatchTurns for turns and events.
   std::uint64_t due_ns = 0;
-  std::uint64_t turned = 0;  ///< number of the watch's most recent turn; see turn_order.h
+  std::uint64_t turned = 0;       ///< number of the watch's most recent turn; see turn_order.h
+  std::uint64_t frames_sent = 0;  ///< number of frames with a state or a part of one
   ByteBudget budget;
   /// Sequence number of the most recent event that was sent or reported as lost.
   std::uint64_t event_sequence = 0;
@@ -157,6 +161,11 @@ class Watch {
 
   bool marked() const { return !values_.empty() || !structure_.empty() || !gone_.empty() || !rows_.empty(); }
   const EntitySet& members() const { return filtered_ ? shown_ : scope_; }
+  /// Returns true if the entity is alive and the user may see it.
+  bool is_there(Entity e) const { return is_there(e, asked_.sight.get()); }
+  bool is_there(Entity e, const WatchSight* sight) const {
+    return sight ? sight->places->sees(world(), e) : world().alive(e);
+  }
   bool passes(const SeenKind& kind) const;
   bool passes(Entity e) const;
   /// Removes duplicate marks if there may be many of them. Duplicates can accumulate because a
@@ -196,6 +205,11 @@ class Watch {
   /// Updates scope_, and then shown_, after `e` has entered or left the scope.
   void flip(Entity e, bool inside);
   void reconsider(Entity e);
+  void reconsider_with_descendants(Entity e);
+  /// Returns the next sibling that the user may see, starting with `e`.
+  Entity there_from(Entity e) const;
+  void add_row(session::ChildRows& rows, Entity e, Entity parent);
+  void mark_next_row(Entity hidden);
   /// Calls f for each child of a node. For a nil node, calls f for each root.
   template <class F>
   void each_child(Entity node, F&& f) const;
@@ -285,7 +299,8 @@ class Watch {
   // Each of these maps uses a single block of memory, so that a watch of a large world can be
   // destroyed quickly.
   FlatMap<Entity, Told> told_;
-  FlatMap<Entity, Entity> listed_;  // children that were sent, mapped to their parents
+  FlatMap<Entity, Entity> listed_;            // children that were sent, mapped to their parents
+  FlatMap<Entity, std::uint64_t> listed_as_;  // if places may be hidden: hashes of their rows
   std::vector<std::uint64_t> promised_;
   const std::shared_ptr<WatchFigures> figures_;
   // True if values may have been sent for entities not in told_.

@@ -20,9 +20,9 @@ std::vector<TypeId> sorted(std::vector<TypeId> types) {
 /// Returns a fault for the first id that is unknown or is not the type of a component (or, if
 /// `components` is false, of a message).
 std::optional<session::Fault> wrong_types(const TypeTable& types, const std::vector<TypeId>& ids, bool components,
-                                          const char* field) {
+                                          const char* field, const WatchSight* sight) {
   for (const TypeId id : ids) {
-    const TypeDescriptor* type = types.find(id);
+    const TypeDescriptor* type = sight && sight->hidden->contains(id) ? nullptr : types.find(id);
     if (type && (components ? type->role == TypeRole::component
                             : type->role == TypeRole::message || type->role == TypeRole::table_message))
       continue;
@@ -36,11 +36,11 @@ std::optional<session::Fault> wrong_types(const TypeTable& types, const std::vec
   return std::nullopt;
 }
 
-std::vector<TypeId> values_of(const std::vector<TypeId>& named, const TypeTable& types) {
+std::vector<TypeId> values_of(const std::vector<TypeId>& named, const TypeTable& types, const WatchSight* sight) {
   if (!named.empty()) return sorted(named);
   std::vector<TypeId> all;
   for (const TypeDescriptor* type : types.types())
-    if (type->role == TypeRole::component) all.push_back(type->id);
+    if (type->role == TypeRole::component && !(sight && sight->hidden->contains(type->id))) all.push_back(type->id);
   return sorted(std::move(all));
 }
 
@@ -69,7 +69,8 @@ bool WatchAsked::wants_input(TypeId type) const noexcept {
 
 bool WatchAsked::wants_pushed(TypeId type) const noexcept { return std::ranges::binary_search(pushed, type); }
 
-std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry) {
+std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow, const EntityRegistry& registry,
+                                                   std::shared_ptr<const WatchSight> sight) {
   if (!is_rate(follow.rate_max)) return std::unexpected(wrong_rate());
   if (follow.world && !follow.entities.empty())
     return std::unexpected(bad_watch("entities", "a watch of the whole world cannot also name entities"));
@@ -77,11 +78,11 @@ std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow
   const std::pair<const std::vector<TypeId>*, const char*> components[] = {
       {&follow.components, "components"}, {&follow.with, "with"}, {&follow.without, "without"}};
   for (const auto& [ids, field] : components)
-    if (auto wrong = wrong_types(types, *ids, true, field)) return std::unexpected(*wrong);
+    if (auto wrong = wrong_types(types, *ids, true, field, sight.get())) return std::unexpected(*wrong);
   const std::pair<const std::vector<TypeId>*, const char*> messages[] = {
       {&follow.input_types, "input_types"}, {&follow.inputs_except, "inputs_except"}, {&follow.pushed, "pushed"}};
   for (const auto& [ids, field] : messages)
-    if (auto wrong = wrong_types(types, *ids, false, field)) return std::unexpected(*wrong);
+    if (auto wrong = wrong_types(types, *ids, false, field, sight.get())) return std::unexpected(*wrong);
   WatchAsked asked;
   asked.world = follow.world;
   asked.entities = follow.entities;
@@ -91,7 +92,7 @@ std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow
   asked.structure = follow.structure;
   if (follow.values) {
     asked.every_component = follow.components.empty();
-    asked.components = values_of(follow.components, types);
+    asked.components = values_of(follow.components, types, sight.get());
   }
   asked.open = follow.open;
   asked.inputs = follow.inputs;
@@ -101,6 +102,7 @@ std::expected<WatchAsked, session::Fault> asked_of(const session::Follow& follow
   asked.rate_max = follow.rate_max;
   asked.bytes_max = follow.bytes_max;
   asked.priority = follow.priority;
+  asked.sight = std::move(sight);
   return asked;
 }
 

@@ -8,6 +8,7 @@
 #include "registry/host.h"
 #include "registry/observe/clock.h"
 #include "schema/kinds.h"
+#include "server/watches/seen_events.h"
 
 namespace muster {
 namespace {
@@ -140,8 +141,11 @@ void tell_gap(Watch& watch) {
 }
 
 void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
+  const WatchSight* const sight = watch.asked().sight.get();
+  std::vector<std::byte> part;
   for (const EventNews::Event& event : news.events) {
     if (event.pushed ? !watch.asked().wants_pushed(event.type) : !watch.asked().wants_input(event.type)) continue;
+    if (sight && !tells_events_of(event.type, *sight, *news.types)) continue;
     const auto lose = [&] {
       ++watch.lost;
       watch.lost_through = event.envelope.sequence;
@@ -150,7 +154,12 @@ void tell_events(Watch& watch, const SeenState& world, const EventNews& news) {
       lose();
       continue;
     }
-    const BatchView batch(news.bytes.data() + event.offset);
+    BatchView batch(news.bytes.data() + event.offset);
+    if (sight) {
+      const auto visible = visible_part(batch, *sight, world, part);
+      if (!visible) continue;
+      batch = *visible;
+    }
     bool concerned = watch.is_of_everyone();
     if (!concerned) for_each_target(batch, [&](Entity e) { concerned = concerned || !e || watch.concerns(e); });
     if (!concerned) continue;

@@ -61,6 +61,7 @@ void Watch::pause() {
 }
 
 bool Watch::resume(std::uint64_t sequence) {
+  if (asked_.sight) return false;  // other entities may have been visible then
   pause();
   on_ = to_->connection();
   due_ns = 0;

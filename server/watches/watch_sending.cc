@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -96,6 +97,7 @@ class Watch::Frames {
     BatchBuilder builder;
     builder.append_world(end);
     watch_.outgoing().data(builder.bytes(), watch_.request_, 0, &envelope_);
+    ++watch_.frames_sent;
     watch_.owes_end_ = false;
   }
 
@@ -118,6 +120,7 @@ class Watch::Frames {
     if (left > 0) watch_.owes_end_ = !last;
     const auto send = [&](BatchView batch, const EqualRows::Batches& keeps) {
       --left;
+      ++watch_.frames_sent;
       const std::uint32_t flags = left > 0 || !last ? std::uint32_t{frame_more} : 0;
       watch_.outgoing().data(batch.bytes(), watch_.request_, flags, &envelope_, keeps);
     };
@@ -219,7 +222,7 @@ bool Watch::send_gone(Frames& frames) {
                   [&](std::span<const Entity> slice) {
                     for (const Entity e : slice) {
                       if (!may_know(e)) continue;
-                      if (!world().alive(e)) {
+                      if (!is_there(e)) {
                         frames.destroy(e);
                       } else if (!concerns(e)) {  // otherwise, the entity has reentered the scope
                         told_.erase(e);
@@ -267,7 +270,7 @@ void Watch::tell_structure(Frames& frames, Entity e) {
   }
   if (!concerns(e)) return;
   const Told now{world().parent(e), world().name_text(e)};
-  Entity before = world().next_sibling(e);
+  Entity before = there_from(world().next_sibling(e));
   if (before && !told_.find(before)) before = {};
   if (!known) {
     send_name(now.name);
@@ -295,11 +298,13 @@ void Watch::tell_structure(Frames& frames, Entity e) {
 }
 
 bool Watch::send_rows(Frames& frames) {
+  // The order of roots, in which they were found, depends on hidden components.
+  if (asked_.sight) sort_unique(rows_);
   const std::size_t at_once = slice_rows(told_row_bytes, budget.piece(watch_batch_bytes), slice_entities);
   return tell_all(frames, rows_, at_once, nullptr, [&](std::span<const Entity> slice) {
     session::ChildRows rows;
     for (const Entity e : slice) {
-      const bool lives = world().alive(e);
+      const bool lives = is_there(e);
       const Entity parent = lives ? world().parent(e) : Entity{};
       if (!lives || !open_.contains(parent)) {
         const bool was_listed = listed_.erase(e);
@@ -311,18 +316,44 @@ bool Watch::send_rows(Frames& frames) {
           frames.destroy(e);
         continue;
       }
-      listed_.put(e, parent);
-      const auto components = world().components(e);
-      rows.entities.push_back(e);
-      rows.parents.push_back(parent);
-      rows.after.push_back(world().previous_sibling(e));
-      rows.names.emplace_back(shown_name(world().name(e)));
-      rows.child_counts.push_back(world().child_count(e));
-      rows.component_counts.push_back(static_cast<std::uint32_t>(components.size()));
-      rows.components.insert(rows.components.end(), components.begin(), components.end());
+      add_row(rows, e, parent);
     }
     if (!rows.entities.empty()) session::append(frames.building(), rows);
   });
+}
+
+void Watch::add_row(session::ChildRows& rows, Entity e, Entity parent) {
+  auto after = world().previous_sibling(e);
+  auto children = world().child_count(e);
+  std::span<const TypeId> components = world().components(e);
+  std::vector<TypeId> visible;
+  if (asked_.sight) {
+    std::ranges::copy_if(components, std::back_inserter(visible),
+                         [&](TypeId type) { return !asked_.sight->hidden->contains(type); });
+    components = visible;
+    if (asked_.has_places()) {
+      while (after && !is_there(after)) after = world().previous_sibling(after);
+      children = 0;
+      each_child(e, [&](Entity child) { children += is_there(child) ? 1 : 0; });
+    }
+    // The row may have been marked because of something that the user may not see.
+    std::uint64_t as = hash64(world().name(e));
+    const auto add = [&](std::uint64_t number) { as = (as ^ number) * 0x00000100000001b3u; };
+    for (const Entity each : {parent, after}) add(std::uint64_t{each.index} << 32 | each.generation);
+    add(children);
+    for (const TypeId type : components) add(type);
+    const std::uint64_t* const known = listed_.find(e) ? listed_as_.find(e) : nullptr;
+    if (known && *known == as) return;
+    listed_as_.put(e, as);
+  }
+  listed_.put(e, parent);
+  rows.entities.push_back(e);
+  rows.parents.push_back(parent);
+  rows.after.push_back(after);
+  rows.names.emplace_back(shown_name(world().name(e)));
+  rows.child_counts.push_back(children);
+  rows.component_counts.push_back(static_cast<std::uint32_t>(components.size()));
+  rows.components.insert(rows.components.end(), components.begin(), components.end());
 }
 
 /// Sends values in rounds, each of which goes through all components and entities. Every marked
@@ -355,6 +386,8 @@ bool Watch::tell_values(Frames& frames, TypeId component, std::vector<Entity>& e
   }
   const std::size_t slice = slice_rows(column->size, budget.piece(watch_batch_bytes), slice_values);
   std::size_t from = 0;
+  // The order in which changes are found could tell something about hidden entities.
+  if (asked_.sight) sort_unique(entities);
   if (component == next_component_ && next_entity_) {
     sort_unique(entities);
     from = static_cast<std::size_t>(std::ranges::lower_bound(entities, next_entity_) - entities.begin());
@@ -382,7 +415,8 @@ void Watch::tell_equal_rows(Frames& frames, const SeenState::Column& column, std
     tell_rows(frames.building(), frames, column, entities);
     return;
   }
-  const EqualRows::Key key{.look = world().look(), .component = column.type};
+  const EqualRows::Key key{
+      .look = world().look(), .component = column.type, .sight = asked_.sight ? asked_.sight->rules.get() : nullptr};
   if (EqualRows::Batches known = shared_.equal_rows.find(key, entities)) return frames.append(std::move(known));
   BatchBuilder rows(watch_batch_bytes);
   if (tell_rows(rows, frames, column, entities))

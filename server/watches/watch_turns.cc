@@ -39,11 +39,9 @@ void WatchTurns::take_in(WatchNews news) {
   const auto take = [&](auto& what) {
     using What = std::remove_cvref_t<decltype(what)>;
     if constexpr (std::is_same_v<What, std::shared_ptr<Look>>) {
-      equal_rows_.clear();
-      if (const SeenWorld::Found& found = world_.take_in(*what); !found.empty()) recent_.note(found);
-      for (const TypeId component : what->learned)
-        for (const auto& watch : watches_) watch->learn(component);
-      bound_memory();
+      take_in(*what, {});
+    } else if constexpr (std::is_same_v<What, SeenLook>) {
+      take_in(*what.look, what.sights);
     } else if constexpr (std::is_same_v<What, TextNews>) {
       world_.take_in(std::move(what));
     } else if constexpr (std::is_same_v<What, EventNews>) {
@@ -58,6 +56,17 @@ void WatchTurns::take_in(WatchNews news) {
     }
   };
   std::visit(take, news);
+}
+
+void WatchTurns::take_in(Look& look, std::span<const std::shared_ptr<const WatchSight>> sights) {
+  equal_rows_.clear();
+  if (const SeenWorld::Found& found = world_.take_in(look); !found.empty()) recent_.note(found);
+  for (const auto& sight : sights)
+    for (const auto& watch : watches_)
+      if (watch->asked().sight && watch->asked().sight->rules == sight->rules) watch->see(sight);
+  for (const TypeId component : look.learned)
+    for (const auto& watch : watches_) watch->learn(component);
+  bound_memory();
 }
 
 std::unique_ptr<Watch>* WatchTurns::find(std::uint64_t number) {
@@ -190,15 +199,17 @@ WatchTurns::Turn WatchTurns::turn(std::uint64_t now_ns, std::uint64_t ns_max) {
       break;
     }
     turns_max_ = std::max(turns_max_, turn.watches = ++turns);
-    const std::uint64_t turn_ns = processor_ns();
+    const std::uint64_t turn_ns = processor_ns(), sent_before = watch.frames_sent;
     watch.catch_up();
     const bool concerned = watch.pending();
     if (concerned && !watch.send(now_ns, time_is_left)) turn.more = true;
-    order_.took(processor_ns() - turn_ns);
+    // A turn because of something that the user may not see must not change what is sent later.
+    const bool counts = !watch.asked().sight || watch.frames_sent != sent_before;
+    order_.took(processor_ns() - turn_ns, counts);
     if (!concerned) continue;
     // Sending a state that has not been sent completely continues immediately, regardless of the
     // watch's rate.
-    if (!watch.pending()) watch.due_ns = now_ns + watch.interval_ns();
+    if (!watch.pending() && counts) watch.due_ns = now_ns + watch.interval_ns();
     if (watch.pending()) {
       if (due_ns(watch) > now_ns) wait_for(watch);  // wait for its budget
       continue;

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -57,7 +58,12 @@ struct WatchOrder {
   std::variant<Open, Become, Change, Resume, Close> what;
 };
 struct NoWatches {};
-using WatchNews = std::variant<std::shared_ptr<Look>, TextNews, EventNews, WatchOrder, NoWatches>;
+/// A Look after which users see other places or types.
+struct SeenLook {
+  std::shared_ptr<Look> look;
+  std::vector<std::shared_ptr<const WatchSight>> sights;
+};
+using WatchNews = std::variant<std::shared_ptr<Look>, SeenLook, TextNews, EventNews, WatchOrder, NoWatches>;
 
 /// Must be used by only one thread.
 class WatchTurns {
@@ -94,6 +100,7 @@ class WatchTurns {
   std::uint64_t equal_rows() const noexcept { return equal_rows_.hits(); }
 
  private:
+  void take_in(Look& look, std::span<const std::shared_ptr<const WatchSight>> sights);
   void obey(WatchOrder& order);
   std::unique_ptr<Watch>* find(std::uint64_t number);
   void resume(std::unique_ptr<Watch>& watch, WatchOrder& order);

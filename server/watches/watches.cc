@@ -39,12 +39,18 @@ std::function<std::uint64_t()> own_processor_clock() {
 }  // namespace
 
 Watches::Watches(EntityRegistry& registry, std::function<std::uint64_t()> processor_ns)
-    : registry_(registry), looks_(registry), events_(registry), turns_(std::move(processor_ns)), has_thread_(false) {}
+    : registry_(registry),
+      looks_(registry),
+      events_(registry),
+      seen_(registry),
+      turns_(std::move(processor_ns)),
+      has_thread_(false) {}
 
 Watches::Watches(EntityRegistry& registry, Threaded threaded)
     : registry_(registry),
       looks_(registry),
       events_(registry),
+      seen_(registry),
       turns_(own_processor_clock()),
       has_thread_(true),
       wake_(std::move(threaded.wake)) {}
@@ -83,16 +89,17 @@ std::optional<session::Fault> Watches::follow(std::shared_ptr<Session> session, 
                                               const session::Follow& asked, std::size_t watches_max) {
   if (asked.watch == 0) {
     if (auto fault = may_open(*session, request, watches_max)) return fault;
-    auto what = asked_of(asked, registry_);
+    const std::shared_ptr<SeenNow> seen = seen_by(*session);
+    auto what = asked_of(asked, registry_, sight_of(seen.get()));
     if (!what) return what.error();
     add(std::move(session), request, std::move(*what));
     return std::nullopt;
   }
   const auto found = find_to_change(*session, asked.watch, request);
   if (!found) return found.error();
-  auto what = asked_of(asked, registry_);
-  if (!what) return what.error();
   Entry& entry = **found;
+  auto what = asked_of(asked, registry_, sight_of(entry.seen.get()));
+  if (!what) return what.error();
   ask(entry, *what);
   entry.figures->promises.fetch_add(1, std::memory_order_relaxed);
   give(entry.number, WatchOrder::Become{request, std::move(*what)});
@@ -122,16 +129,20 @@ session::WatchesResumed Watches::resume(const std::shared_ptr<Session>& session,
     resumed.texts.push_back(fault.text);
     (void)close(*session, watch);
   };
+  const std::shared_ptr<SeenNow> seen = seen_by(*session);
   for (std::size_t i = 0; i < asked.watches.size(); ++i) {
     const std::uint64_t watch = asked.watches[i];
-    auto what = asked_of(asked.follows[i], registry_);
+    auto what = asked_of(asked.follows[i], registry_, sight_of(seen.get()));
     if (!what) {
       refuse(watch, what.error());
       continue;
     }
     if (Entry* const entry = find(*session, watch)) {
+      // With a limited sight, the client may know entities that are hidden now.
+      const bool anew = seen || entry->seen;
+      entry->seen = seen;
       ask(*entry, *what);
-      give(entry->number, WatchOrder::Resume{session, asked.sequences[i], std::move(*what)});
+      give(entry->number, WatchOrder::Resume{session, anew ? 0 : asked.sequences[i], std::move(*what)});
       continue;
     }
     auto fault = may_open(*session, watch, watches_max);
@@ -188,7 +199,8 @@ void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, Watch
               .asked = asked,
               .entities = asked.world || asked.subtree ? registry_.entity_count() : asked.entities.size(),
               .wants = wants_of(asked, !asked.open.empty()),
-              .figures = std::make_shared<WatchFigures>()};
+              .figures = std::make_shared<WatchFigures>(),
+              .seen = seen_by(*session)};
   entry.asked.entities.clear();
   entry.asked.open.clear();
   want(entry.wants);
@@ -202,7 +214,7 @@ void Watches::add(std::shared_ptr<Session> session, std::uint64_t request, Watch
 /// `listing` is true if the watch lists the children of any node.
 Watches::Wants Watches::wants_of(const WatchAsked& asked, bool listing) const {
   Wants wants{.components = asked.components,
-              .links = asked.structure || asked.subtree || listing,
+              .links = asked.structure || asked.subtree || listing || asked.has_places(),
               .texts = asked.structure || listing || asked.wants_events()};
   if (asked.structure || listing) wants.components.push_back(TypeTraits<Name>::id);
   for (const TypeId component : asked.components) {
@@ -313,10 +325,12 @@ void Watches::pass_on_news() {
   std::vector<TypeId> learned;
   for (; types_known_ < types.size(); ++types_known_)
     if (types[types_known_]->role == TypeRole::component) learned.push_back(types[types_known_]->id);
+  auto sights = notice_sights();
   for (Entry& entry : entries_) {
     if (!entry.asked.every_component) continue;
     for (const TypeId component : learned) {
       if (std::ranges::binary_search(entry.asked.components, component)) continue;
+      if (entry.asked.sight && entry.asked.sight->hidden->contains(component)) continue;
       entry.asked.components.insert(std::ranges::upper_bound(entry.asked.components, component), component);
       const Wants wants = wants_of(entry.asked, entry.wants.links);
       want(wants);
@@ -326,8 +340,29 @@ void Watches::pass_on_news() {
   auto look = looks_.take();
   look->learned = std::move(learned);
   chunks_listed_ = look->chunks.size();
-  if (!look->empty()) put(std::move(look));
+  if (!sights.empty())
+    put(SeenLook{std::move(look), std::move(sights)});
+  else if (!look->empty())
+    put(std::move(look));
   told_any_ = true;
+}
+
+std::shared_ptr<const WatchSight> Watches::sight_of(SeenNow* seen) {
+  if (!seen) return nullptr;
+  return std::make_shared<const WatchSight>(WatchSight{seen->sight(), seen->places(), seen->hidden()});
+}
+
+std::vector<std::shared_ptr<const WatchSight>> Watches::notice_sights() {
+  std::vector<std::shared_ptr<const WatchSight>> changed;
+  for (Entry& entry : entries_) {
+    if (!entry.seen) continue;
+    const WatchSight& known = *entry.asked.sight;
+    if (entry.seen->places() == known.places && entry.seen->hidden() == known.hidden) continue;
+    auto now = std::ranges::find(changed, known.rules, [](const auto& sight) { return sight->rules; });
+    if (now == changed.end()) now = changed.insert(now, sight_of(entry.seen.get()));
+    entry.asked.sight = *now;
+  }
+  return changed;
 }
 
 bool Watches::orders_done() {
@@ -352,7 +387,8 @@ void Watches::put(WatchNews news) {
   {
     const MutexLock lock(mutex_);
     was_empty = news_.empty();
-    if (std::holds_alternative<std::shared_ptr<Look>>(news)) world_waits_until_ = 0;
+    if (std::holds_alternative<std::shared_ptr<Look>>(news) || std::holds_alternative<SeenLook>(news))
+      world_waits_until_ = 0;
     news_.push_back(std::move(news));
   }
   if (was_empty) came_.notify_one();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/mirror/looks.h"
+#include "server/session/seen_now.h"
 #include "server/watches/watch_turns.h"
 #include "system/mutex.h"
 
@@ -129,8 +130,15 @@ class Watches {
     std::uint64_t entities = 0;  // upper bound on the size of the scope until the watch is open
     Wants wants;
     std::shared_ptr<WatchFigures> figures;
+    std::shared_ptr<SeenNow> seen;  // what its user may see, or null
   };
 
+  std::shared_ptr<SeenNow> seen_by(const Session& session) {
+    return session.rights.rules ? seen_.of(session.rights.rules->sight()) : nullptr;
+  }
+  static std::shared_ptr<const WatchSight> sight_of(SeenNow* seen);
+  /// Notices that the users of limited sight see other places or types. Returns what they see now.
+  std::vector<std::shared_ptr<const WatchSight>> notice_sights();
   std::optional<session::Fault> may_open(const Session& session, std::uint64_t request, std::size_t watches_max) const;
   static std::uint64_t entities_of(const Entry& entry);
   Entry* find(const Session& session, std::uint64_t request);
@@ -156,6 +164,7 @@ class Watches {
   EntityRegistry& registry_;
   Looks looks_;
   EventKeeper events_;
+  SeenNows seen_;
   std::vector<Entry> entries_;
   std::size_t types_known_ = 0;
   std::uint64_t opened_ = 0;  // total number of watches opened so far

@@ -126,7 +126,7 @@ def watching(token):
 
 def rules_that_are_wrong_name_the_line_and_change_nothing(folder):
     for text, *parts in (
-            ("[[rule]]\nusers = [\"anna\"]\n", "town.toml:1:", "the rule has neither deny nor allow"),
+            ("[[rule]]\nusers = [\"anna\"]\n", "town.toml:1:", "the rule has none of deny, allow, hide and show"),
             ("[[rule]]\ndenny = [\"x\"]\n", 'town.toml:2:1: a rule has no key denny; did you mean "deny"?'),
             ("[[rule]]\nroles = [\"owner\"]\ndeny = \"x\"\n", "town.toml:2:10: there is no role owner"),
             ("[[rule]]\ndeny = [3]\n", "town.toml:2:9: deny takes texts"),

@@ -1,0 +1,186 @@
+#include "server/edits/hidden_targets.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "messages/step_batches.h"
+#include "registry/handlers/builtin_messages.h"
+#include "schema/hash.h"
+#include "schema/muster.h"
+#include "server/session/session.h"
+#include "server/session/shown_text.h"
+
+namespace muster {
+namespace {
+
+/// Returns an id that no entity has, from which the entity can be found again.
+Entity dead_id_of(Entity e) noexcept { return {e.index, e.generation ^ 0x80000000u}; }
+
+class HiddenTargets {
+ public:
+  HiddenTargets(const EntityRegistry& registry, SeenNow& sight, std::vector<Entity>& replaced)
+      : registry_(registry), sight_(sight), replaced_(replaced) {}
+
+  bool look(std::byte* bytes) {
+    const BatchView edit(bytes);
+    if (edit.kind() == BatchKind::timed) return look(bytes + (edit.inner().bytes().data() - bytes));
+    if (edit.kind() == BatchKind::table) return edit.type() == TypeTraits<Step>::id ? step(bytes) : tables(bytes);
+    targets(bytes);
+    if (!is_of_muster(edit.type())) return true;
+    references(bytes);
+    return may_place(edit) && may_restructure(edit);
+  }
+
+  std::optional<session::Fault> fault;
+
+ private:
+  bool is_of_muster(TypeId type) const {
+    const TypeDescriptor* const known = registry_.types().find(type);
+    return known && known->name.starts_with("muster.");
+  }
+
+  void replace(std::byte* at) {
+    Entity e;
+    std::memcpy(&e, at, sizeof e);
+    if (!e || !registry_.alive(e) || sight_.sees(e)) return;
+    replaced_.push_back(e);
+    e = dead_id_of(e);
+    std::memcpy(at, &e, sizeof e);
+  }
+
+  void targets(std::byte* bytes) {
+    const BatchView edit(bytes);
+    if (edit.kind() == BatchKind::world) return;
+    const bool is_shared = edit.kind() == BatchKind::shared;
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const std::byte* const at = is_shared ? edit.shared_targets() + std::size_t{i} * 8 : edit.item(i);
+      replace(bytes + (at - bytes));
+    }
+  }
+
+  /// Replaces the parents and siblings that messages of Muster name.
+  void references(std::byte* bytes) {
+    const BatchView edit(bytes);
+    const TypeDescriptor& type = *registry_.types().find(edit.type());
+    const std::uint32_t payloads = edit.kind() == BatchKind::shared ? 1 : edit.count();
+    for (std::uint32_t i = 0; i < payloads; ++i)
+      for (const std::uint32_t offset : type.entity_offsets) replace(bytes + (edit.payload(i) + offset - bytes));
+  }
+
+  bool tables(std::byte* bytes) {
+    const BatchView edit(bytes);
+    const std::byte* at = edit.body();
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const TableItem item = table_item(edit, at);
+      replace(bytes + (at - bytes));
+      at = item.next;
+    }
+    return true;
+  }
+
+  bool step(std::byte* bytes) {
+    const BatchView edit(bytes);
+    const auto in_table = StepView::from(table_item(edit, edit.body()).table).batches();
+    // Batches are aligned to 16 bytes, but not inside a table.
+    std::vector<std::byte> batches(std::as_bytes(in_table).begin(), std::as_bytes(in_table).end());
+    bool may = true;
+    for (std::size_t at = 0; may && at < batches.size(); at += BatchView(batches.data() + at).bytes().size())
+      may = look(batches.data() + at);
+    std::memcpy(bytes + (reinterpret_cast<const std::byte*>(in_table.data()) - bytes), batches.data(), batches.size());
+    return may;
+  }
+
+  template <class M>
+  static M read(BatchView edit, std::uint32_t i) {
+    M message;
+    std::memcpy(&message, edit.payload(edit.kind() == BatchKind::shared ? 0 : i), sizeof message);
+    return message;
+  }
+
+  bool deny(TypeId type, Entity e, std::string text) {
+    session::Fault denied = fault_of(session::FaultCode::no_right, "rule", std::move(text));
+    denied.type = type;
+    denied.entity = e;
+    fault = std::move(denied);
+    return false;
+  }
+
+  bool may_place(BatchView edit) {
+    const TypeId type = edit.type();
+    for (std::uint32_t i = 0; i < edit.count(); ++i) {
+      const Entity e = edit.target(i);
+      Entity parent;
+      Text name;
+      if (type == TypeTraits<Create>::id) {
+        parent = read<Create>(edit, i).parent;
+        name = read<Create>(edit, i).name;
+      } else if (type == TypeTraits<Spawn>::id) {
+        parent = read<Spawn>(edit, i).parent;
+        name = read<Spawn>(edit, i).name;
+      } else if (type == TypeTraits<Reparent>::id) {
+        parent = read<Reparent>(edit, i).parent;
+        name = Text{registry_.name(e).empty() ? 0 : hash64(registry_.name(e))};
+      } else if (type == TypeTraits<Rename>::id && registry_.alive(e)) {
+        parent = registry_.parent(e);
+        name = read<Rename>(edit, i).name;
+      } else {
+        return true;
+      }
+      // The world refuses a dead parent, unless an earlier message of the edit creates it.
+      if (parent && !registry_.alive(parent)) continue;
+      if (!sight_.may_place(parent, name))
+        return deny(type, e,
+                    "a rule of this server hides the place from this user to which " + shown_id(e) + " would go");
+    }
+    return true;
+  }
+
+  bool may_restructure(BatchView edit) {
+    const TypeId type = edit.type();
+    const bool is_structural = type == TypeTraits<Reparent>::id || type == TypeTraits<Rename>::id ||
+                               type == TypeTraits<Destroy>::id || type == TypeTraits<MergeTemplate>::id;
+    for (std::uint32_t i = 0; is_structural && i < edit.count(); ++i) {
+      const std::string path = sight_.named_at_or_below(edit.target(i));
+      if (!path.empty())
+        return deny(type, edit.target(i),
+                    shown_id(edit.target(i)) + " is, or would contain, " + path +
+                        ", which a rule about what this user may see names; this user cannot change its place");
+    }
+    return true;
+  }
+
+  const EntityRegistry& registry_;
+  SeenNow& sight_;
+  std::vector<Entity>& replaced_;
+};
+
+}  // namespace
+
+std::optional<session::Fault> hide_targets(const EntityRegistry& registry, SeenNow& sight, std::span<std::byte> edit,
+                                           std::vector<Entity>& replaced) {
+  HiddenTargets targets(registry, sight, replaced);
+  (void)targets.look(edit.data());
+  return std::move(targets.fault);
+}
+
+void show_replaced(session::Fault& fault, const std::vector<Entity>& replaced) {
+  for (const Entity e : replaced) {
+    const Entity dead = dead_id_of(e);
+    if (fault.entity == dead) fault.entity = e;
+    const std::string shown = shown_id(dead);
+    for (std::size_t at = fault.text.find(shown); at != std::string::npos; at = fault.text.find(shown, at))
+      fault.text.replace(at, shown.size(), shown_id(e));
+  }
+}
+
+Receipt visible_receipt(const Receipt& receipt, BatchView edit) {
+  const bool names_all =
+      edit.kind() == BatchKind::each || edit.kind() == BatchKind::shared ||
+      (edit.kind() == BatchKind::table && edit.header().argument == 0 && edit.type() != TypeTraits<Step>::id);
+  Receipt visible = receipt;
+  if (!names_all) visible.handled = visible.unhandled = visible.dead = 0;
+  return visible;
+}
+
+}  // namespace muster

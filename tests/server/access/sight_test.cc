@@ -1,0 +1,117 @@
+// Which types and which parts of the tree rules hide.
+#include "server/access/sight.h"
+
+#include <catch2/catch.hpp>
+
+#include "messages/type_table.h"
+#include "schema/reduce.h"
+#include "server/access/rights.h"
+#include "server/session/seen_now.h"
+#include "tests/server/arena.h"
+
+namespace sight_test {
+
+using namespace muster;
+
+RuleEntry hide(const char* what) { return {.what = what, .allows = false, .place = "c:1:1: "}; }
+RuleEntry show(const char* what) { return {.what = what, .allows = true, .place = "c:2:1: "}; }
+
+std::shared_ptr<const Sight> sight_of(AccessRules& rules, std::uint64_t user, const char* name) {
+  return rules.of(user, name, RemoteRight::edit)->sight();
+}
+
+TEST_CASE("users with equal rules about seeing share one sight, and others have none", "[sight]") {
+  AccessRules rules;
+  rules.set({{.users = {"ann", "bob"}, .sights = {hide("game.*"), show("game.Chat")}},
+             {.users = {"bob", "carl"}, .entries = {hide("game.Damage")}}});
+  const auto ann = sight_of(rules, 1, "ann");
+  REQUIRE(ann);
+  CHECK(ann == sight_of(rules, 2, "bob"));
+  CHECK_FALSE(sight_of(rules, 3, "carl"));
+  CHECK(ann->hides("game.Damage"));
+  CHECK_FALSE(ann->hides("game.Chat"));
+  CHECK_FALSE(ann->hides("muster.Name"));
+  CHECK(Rights{.role = RemoteRight::edit, .rules = rules.of(1, "ann", RemoteRight::edit)}.sight() == ann.get());
+}
+
+TEST_CASE("changed rules name the users whose sight has changed", "[sight]") {
+  AccessRules rules;
+  rules.set({{.users = {"ann"}, .sights = {hide("/town")}}});
+  (void)sight_of(rules, 1, "ann");
+  (void)sight_of(rules, 2, "bob");
+  CHECK(rules.set({{.users = {"ann"}, .entries = {hide("*")}, .sights = {hide("/town")}}}).empty());
+  CHECK(rules.set({{.sights = {hide("/town")}}}) == std::vector<std::uint64_t>{2});
+  CHECK(rules.set({}) == std::vector<std::uint64_t>{1, 2});
+}
+
+TEST_CASE("a type that contains a hidden type is hidden, and what remains does not depend on hidden types", "[sight]") {
+  TypeTable all;
+  REQUIRE(all.add<arena::Health>());
+  const Sight sight({hide("arena.Mark"), hide("arena.Position")}, {});
+  const HiddenTypes hidden = hidden_types(all, sight);
+  CHECK(hidden.contains(TypeTraits<arena::Announce>::id));
+  CHECK(hidden.contains(TypeTraits<arena::Position>::id));
+  CHECK_FALSE(hidden.contains(TypeTraits<arena::Health>::id));
+
+  // A world whose schema never had these types.
+  std::set<std::string> others;
+  for (const TypeDescriptor* const type : all.types())
+    if (!hidden.contains(type->id)) others.insert(type->name);
+  TypeTable without;
+  for (const auto& schema : all.schemas()) REQUIRE(without.add_schema(reduce_schema(schema, others)));
+  const auto seen = visible_types(all, sight), seen_without = visible_types(without, sight);
+  CHECK_FALSE(seen->find("arena.Mark"));
+  CHECK_FALSE(seen->find("arena.Position"));
+  CHECK(seen->find("arena.Health"));
+  CHECK(seen->fingerprint() == seen_without->fingerprint());
+  CHECK(std::ranges::equal(seen->schemas(), seen_without->schemas()));
+}
+
+TEST_CASE("the last rule that names a place above an entity decides whether it is visible", "[sight]") {
+  EntityRegistry registry;
+  const Entity town = registry.create("town"), gate = registry.create_under(town, "gate"),
+               cellar = registry.create_under(town, "cellar"), door = registry.create_under(cellar, "door"),
+               wine = registry.create_under(cellar, "wine");
+  SeenNow seen(registry, std::make_shared<const Sight>(std::vector<RuleEntry>{},
+                                                       std::vector{hide("/town/cellar"), show("/town/cellar/door")}));
+  for (const Entity e : {town, gate, cellar, door}) CHECK(seen.sees(e));
+  CHECK_FALSE(seen.sees(wine));
+  CHECK(seen.child_count(town) == 2);
+  CHECK(seen.child_count(cellar) == 1);
+  registry.destroy(door);
+  CHECK_FALSE(seen.sees(cellar));
+  CHECK(seen.child_count(town) == 1);
+  registry.reparent(wine, {});
+  CHECK(seen.sees(wine));
+  CHECK_FALSE(seen.may_place(town, Text{hash64("cellar")}));
+  CHECK_FALSE(seen.may_place(cellar, Text{hash64("wine")}));
+  CHECK(seen.may_place(town, Text{hash64("wine")}));
+  CHECK(seen.named_at_or_below(town) == "/town/cellar");
+  CHECK(seen.named_at_or_below(gate).empty());
+}
+
+TEST_CASE("a rule may hide everything but one place", "[sight]") {
+  EntityRegistry registry;
+  const Entity town = registry.create("town"), gate = registry.create_under(town, "gate"),
+               other = registry.create("other");
+  SeenNow seen(registry,
+               std::make_shared<const Sight>(std::vector<RuleEntry>{}, std::vector{hide("/"), show("/town")}));
+  CHECK(seen.sees(town));
+  CHECK(seen.sees(gate));
+  CHECK_FALSE(seen.sees(other));
+  CHECK(seen.child_count({}) == 1);
+  CHECK_FALSE(seen.may_place({}, Text{hash64("new")}));
+  CHECK(seen.may_place(town, Text{}));
+}
+
+TEST_CASE("types of Muster cannot be hidden", "[sight]") {
+  TypeTable all;
+  REQUIRE(all.add<arena::Health>());
+  CHECK(wrong_types({{.sights = {hide("arena.Health"), show("arena.*"), hide("/town")}}}, all).empty());
+  CHECK(wrong_types({{.sights = {hide("muster.Name")}}}, all) ==
+        "c:1:1: muster.Name belongs to Muster itself and is always visible");
+  CHECK(wrong_types({{.sights = {hide("arena.Healt")}}}, all) ==
+        "c:1:1: there is no type arena.Healt; did you mean \"arena.Health\"?");
+}
+
+}  // namespace sight_test
