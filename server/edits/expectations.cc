@@ -151,8 +151,9 @@ class Expecting {
 }  // namespace
 
 std::optional<session::Fault> unmet_expectation(const EntityRegistry& registry, const ServerLimits& limits,
-                                                const std::vector<session::Expectation>& expected, Steps& steps) {
-  Expecting expecting(registry, limits, steps);
+                                                const std::vector<session::Expectation>& expected, SeenNow* sight,
+                                                Steps& steps) {
+  Expecting expecting(registry, limits, sight, steps);
   for (const session::Expectation& each : expected)
     if (auto fault = expecting.judge(each)) return fault;
   return {};
