@@ -12,6 +12,7 @@
 
 #include "include/muster/world.h"
 #include "messages/batch_builder.h"
+#include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "tests/registry/game.h"
 #include "tests/server/world/made_up_rows.h"
@@ -523,4 +524,42 @@ TEST_CASE("a world is not stopped before an input that a handler returned from a
   const World world(path, install, recorded());
   CHECK(world.stopped() == nullptr);
   CHECK(world.tick() >= 12);
+}
+
+TEST_CASE("if the process dies twice of an input of a run, the level opens without it, and edits of it can be undone") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  REQUIRE(dies([&] {
+    World world(path, install, recorded());
+    const Entity e = world.registry().create("e", game::Health{.value = 1000});
+    world.save();
+    if (!world.play()) ::_exit(1);
+    tick_until(world, 5);
+    edit(world, e, 666);
+    world.registry().flush();
+    for (const std::uint64_t last = world.registry().sequence(); world.durable_sequence() < last;)
+      (void)world.next_frame();
+    die();
+  }));
+  for (int start = 0; start < 2; ++start)
+    REQUIRE(dies([&] {
+      bombs = true;
+      const World world(path, install, recorded());
+    }));
+  WorldOptions as_level = recorded();
+  as_level.level = true;
+  bombs = true;
+  World world(path, install, as_level);
+  bombs = false;
+  CHECK(world.stopped() == nullptr);
+  CHECK(!world.run());
+  const Entity e = world.registry().find_path("/e");
+  CHECK(world.registry().get<game::Health>(e).value == 1000);
+  const Sender by{.session = 7, .user = 1, .request = 1};
+  BatchBuilder batch;
+  batch.append_rows(e, Set{}, game::Health{.value = 5});
+  world.registry().host().push_batch(batch.bytes(), by);
+  REQUIRE(world.history().steps(1, HistoryAct::undo) == 1);
+  CHECK(world.history().apply(HistoryAct::undo, by, Conflicts::skip, false).done == 1);
+  CHECK(world.registry().get<game::Health>(e).value == 1000);
 }
