@@ -1,7 +1,6 @@
 #include "server/file_program/compact.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,30 +20,12 @@
 #include "server/world/rows/format.h"
 #include "system/open_file.h"
 #include "system/real_path.h"
+#include "system/temporary_folder.h"
 
 namespace muster {
 namespace {
 
 constexpr const char* compacting = "compacting the world";
-
-/// A new folder next to the world, which is removed with its contents.
-class CompactFolder {
- public:
-  explicit CompactFolder(const std::string& beside) {
-    std::string name = beside + "/.muster-compact-XXXXXX";
-    if (::mkdtemp(name.data())) path_ = name;
-  }
-  ~CompactFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  CompactFolder(const CompactFolder&) = delete;
-  CompactFolder& operator=(const CompactFolder&) = delete;
-  const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// Removes what neither the current state nor the level needs.
 std::expected<void, WorldError> remove_unneeded(Database& database, FileMeta meta) {
@@ -97,13 +78,13 @@ std::expected<CompactReport, WorldError> compact(const std::string& path) {
   if (!lock) return std::unexpected(lock.error());
   if (auto held = lock->hold(real, path); !held) return std::unexpected(held.error());
   const std::string folder = std::filesystem::path(real).parent_path().string();
-  const CompactFolder scratch(folder);
-  if (scratch.path().empty())
-    return refuse(errno == ENOSPC ? WorldErrorCode::disk_full : WorldErrorCode::denied,
-                  "no folder can be made next to it: " + std::string(std::strerror(errno)));
+  const TemporaryFolder scratch(folder, ".muster-compact-");
+  if (scratch.error() != 0)
+    return refuse(scratch.error() == ENOSPC ? WorldErrorCode::disk_full : WorldErrorCode::denied,
+                  "no folder can be made next to it: " + std::string(std::strerror(scratch.error())));
 
   CompactReport report{.bytes_before = file_bytes(real) + file_bytes(real + "-wal")};
-  const std::string made = scratch.path() + "/" + std::filesystem::path(real).filename().string();
+  const std::string made = (scratch.path() / std::filesystem::path(real).filename()).string();
   {
     auto database = Database::open(real, false, {}, path);
     if (!database) return std::unexpected(database.error());

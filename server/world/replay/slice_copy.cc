@@ -1,6 +1,5 @@
 #include "server/world/replay/slice_copy.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -10,31 +9,12 @@
 #include "server/world/file/database.h"
 #include "server/world/file/world_file.h"
 #include "system/real_path.h"
+#include "system/temporary_folder.h"
 
 namespace muster {
 namespace {
 
 constexpr const char* copying_for_slice = "copying the world for a slice";
-
-/// A new folder in $TMPDIR, which is removed with its contents.
-class CopyFolder {
- public:
-  CopyFolder() {
-    std::error_code failure;
-    std::string name = (std::filesystem::temp_directory_path(failure) / "muster-XXXXXX").string();
-    if (!failure && ::mkdtemp(name.data())) path_ = name;
-  }
-  ~CopyFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  CopyFolder(const CopyFolder&) = delete;
-  CopyFolder& operator=(const CopyFolder&) = delete;
-  const std::string& path() const noexcept { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace
 
@@ -42,10 +22,12 @@ std::expected<Slice, WorldError> slice_of_copy(const std::string& path, const Sl
   struct stat found{};
   if (::stat(path.c_str(), &found) != 0)
     return std::unexpected(WorldError(WorldErrorCode::missing, path, std::strerror(errno)));
-  const CopyFolder folder;
-  if (folder.path().empty())
-    return std::unexpected(WorldError(WorldErrorCode::io, path, "there is no folder for temporary files"));
-  const std::string copy = folder.path() + "/copy.muster";
+  std::error_code failure;
+  const TemporaryFolder folder(std::filesystem::temp_directory_path(failure), "muster-");
+  if (folder.error() != 0)
+    return std::unexpected(WorldError(
+        WorldErrorCode::io, path, std::string("there is no folder for its copy: ") + std::strerror(folder.error())));
+  const std::string copy = (folder.path() / "copy.muster").string();
   {
     auto source = Database::open(real_path(path), false, {}, path);
     if (!source) return std::unexpected(std::move(source.error()));

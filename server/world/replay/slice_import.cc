@@ -1,6 +1,5 @@
 #include "server/world/replay/slice_import.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "server/world/journal/record_reader.h"
 #include "server/world/place/left_behind.h"
 #include "server/world/replay/slice_source.h"
+#include "system/temporary_folder.h"
 
 namespace muster {
 namespace {
@@ -46,30 +46,6 @@ std::expected<void, std::string> read_groups(const Slice& slice, EntityRegistry&
   }
   return {};
 }
-
-/// A new folder next to the file that is being made, which is removed with its contents.
-class ImportFolder {
- public:
-  explicit ImportFolder(const fs::path& beside) {
-    std::string name = (beside / ".muster-import-XXXXXX").string();
-    if (::mkdtemp(name.data()))
-      path_ = name;
-    else
-      error_ = errno;
-  }
-  ~ImportFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  ImportFolder(const ImportFolder&) = delete;
-  ImportFolder& operator=(const ImportFolder&) = delete;
-  const fs::path& path() const noexcept { return path_; }
-  int error() const noexcept { return error_; }
-
- private:
-  fs::path path_;
-  int error_ = 0;
-};
 
 WorldErrorCode code_of(int error) noexcept {
   return error == EEXIST                       ? WorldErrorCode::exists
@@ -137,7 +113,7 @@ std::expected<ImportReport, WorldError> import_slice(const std::string& from, co
   if (const auto read = read_groups(*slice, registry); !read)
     return refuse(WorldErrorCode::incompatible, from, read.error());
 
-  const ImportFolder folder(target.parent_path());
+  const TemporaryFolder folder(target.parent_path(), ".muster-import-");
   if (folder.error() != 0) return refuse(code_of(folder.error()), to, std::strerror(folder.error()));
   const fs::path made = folder.path() / target.filename();
   if (const auto written = write_world(made.string(), *slice, registry.types()); !written)

@@ -2,9 +2,11 @@
 #include "server/world/replay/slice.h"
 
 #include <sys/resource.h>
+#include <xxhash.h>
 
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstring>
 #include <optional>
 #include <random>
 
@@ -126,6 +128,20 @@ TEST_CASE("a slice that was cut or changed at any byte is refused") {
                    std::string_view(reinterpret_cast<const char*>(whole.data()), whole.size() / 2));
   CHECK_THAT(read_slice_or_world(folder / "cut.slice").error().what(), Contains("cut.slice") && Contains("was cut"));
   CHECK_THAT(read_slice_or_world(folder / "none").error().what(), Contains("none"));
+}
+
+TEST_CASE("a slice of a newer format is refused by its number") {
+  const test::Folder folder(test::memory_disk());
+  record(folder / "w.muster", 3);
+  const auto slice = read_slice_or_world(folder / "w.muster");
+  REQUIRE(slice);
+  std::vector<std::byte> newer = encode(*slice);
+  constexpr std::size_t format_at = 8;
+  newer[format_at] = std::byte{slice_format + 1};
+  XXH128_canonical_t sum;
+  XXH128_canonicalFromHash(&sum, XXH3_128bits(newer.data(), newer.size() - sizeof sum));
+  std::memcpy(newer.data() + newer.size() - sizeof sum, &sum, sizeof sum);
+  CHECK_THAT(decode_slice(newer).error(), Contains("format 2") && Contains("reads format 1"));
 }
 
 TEST_CASE("a slice for which there is no room leaves nothing behind") {
