@@ -25,6 +25,7 @@ const char* change_text(std::uint8_t change) {
 
 void print_would(const Common& common, const session::WouldChange& would) {
   const std::size_t rows = std::min({would.entities.size(), would.changes.size(), would.names.size()});
+  const std::size_t losses = std::min(would.lost_managers.size(), would.lost_entities.size());
   if (common.json) {
     JsonWriter out;
     out.open_object().member("sequence", would.sequence).member("created", would.created);
@@ -33,6 +34,12 @@ void print_would(const Common& common, const session::WouldChange& would) {
       out.open_object().member("id", id_text(would.entities[i])).member("name", would.names[i]);
       out.member("change", change_text(would.changes[i])).close_object();
     }
+    out.close_array().key("lost").open_array();
+    for (std::size_t i = 0; i < losses; ++i)
+      out.open_object()
+          .member("manager", would.lost_managers[i])
+          .member("entities", would.lost_entities[i])
+          .close_object();
     return print_line(out.close_array().close_object().text());
   }
   Columns columns({});
@@ -41,6 +48,9 @@ void print_would(const Common& common, const session::WouldChange& would) {
   columns.print();
   const std::uint64_t all = std::uint64_t{would.created} + would.destroyed + would.changed;
   if (rows < all) print_line("and " + std::to_string(all - rows) + " more");
+  for (std::size_t i = 0; i < losses; ++i)
+    print_line("undo could not bring back the data of " + printable(would.lost_managers[i]) + " for " +
+               plural(would.lost_entities[i], "entity", "entities"));
   print_line("would create " + std::to_string(would.created) + ", destroy " + std::to_string(would.destroyed) +
              " and change " + plural(would.changed, "entity", "entities") + "; nothing was changed");
 }

@@ -11,6 +11,7 @@
 #include "messages/step_batches.h"
 #include "registry/apply/template.h"
 #include "registry/handlers/builtin_messages.h"
+#include "registry/history/held_data.h"
 #include "registry/host.h"
 #include "server/edits/partial_copy.h"
 #include "server/edits/refusal_text.h"
@@ -220,11 +221,21 @@ class Trial {
       if ((before == nullptr) != (after == nullptr) || (before && size > 0 && std::memcmp(before, after, size) != 0))
         changed.insert(e);
     }
+    std::unordered_set<Entity> destroyed;
     for (const Entity e : copy_.entities()) {
-      if (!copy.alive(e))
+      if (!copy.alive(e)) {
+        destroyed.insert(e);
         add(would.destroyed, session::Changing::destroyed, e, world_.name(e));
-      else if (changed.contains(e) || is_changed(e))
+      } else if (changed.contains(e) || is_changed(e)) {
         add(would.changed, session::Changing::changed, e, copy.name(e));
+      }
+    }
+    std::vector<Entity> tops;
+    for (const Entity e : destroyed)
+      if (!destroyed.contains(world_.parent(e))) tops.push_back(e);
+    for (LostData& lost : lost_if_destroyed(world_, tops)) {
+      would.lost_managers.push_back(std::move(lost.manager));
+      would.lost_entities.push_back(lost.entities);
     }
     return would;
   }

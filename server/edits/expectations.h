@@ -19,7 +19,6 @@ namespace muster {
 [[nodiscard]] std::optional<session::Fault> unmet_expectation(const EntityRegistry& registry,
                                                               const ServerLimits& limits,
                                                               const std::vector<session::Expectation>& expected,
-                                                              SeenNow* sight,
-                                                              Steps& steps);
+                                                              SeenNow* sight, Steps& steps);
 
 }  // namespace muster

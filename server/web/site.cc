@@ -152,8 +152,9 @@ Site::Reply Site::judged(const HttpRequest& request, const RequestSource& source
 }
 
 HttpAnswer refused_slice() {
-  return http_sentence(403, "a slice contains everything in the world. It needs the right to control, and no rule may hide "
-                            "anything from the user");
+  return http_sentence(403,
+                       "a slice contains everything in the world: it needs the right to control, and that no rule "
+                       "hides anything from the user");
 }
 
 HttpAnswer page_file(const PageFiles& page, const HttpRequest& request, const std::string& path, bool is_secure) {

@@ -190,4 +190,31 @@ TEST_CASE("a dry run looks at siblings that the edit does not name", "[dry_run]"
   CHECK_FALSE(same(registry, moves.front(), limits, true));
 }
 
+TEST_CASE("a dry run names the managers whose data an undo could not bring back", "[dry_run]") {
+  struct Meshes final : Manager {
+    explicit Meshes(std::set<Entity> those) : of(std::move(those)) {}
+    void describe(Entity e, const std::function<void(const Held&)>& take) const override {
+      if (of.contains(e)) take({.name = "mesh"});
+    }
+    std::set<Entity> of;
+  };
+  EntityRegistry registry;
+  EditHistory history(registry, 1u << 20);
+  const Entity town = registry.create("town"), gate = registry.create_under(town, "gate").or_stop(),
+               bolt = registry.create_under(gate, "bolt").or_stop(), far = registry.create("far");
+  Meshes meshes({gate, bolt, far});
+  registry.add_manager("meshes", meshes);
+  BatchBuilder edit, harmless;
+  edit.append(town, Destroy{});
+  const auto would = dry_run(registry, ServerLimits(), edit.front());
+  REQUIRE(would.has_value());
+  CHECK(would->lost_managers == std::vector<std::string>{"meshes"});
+  CHECK(would->lost_entities == std::vector<std::uint32_t>{2});
+  harmless.append(far, Rename{.name = text_of("near")});
+  const auto renamed = dry_run(registry, ServerLimits(), harmless.front());
+  REQUIRE(renamed.has_value());
+  CHECK(renamed->lost_managers.empty());
+  registry.remove_manager(meshes);
+}
+
 }  // namespace dry_run_test

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "registry/host.h"
+#include "server/access/sight.h"
+#include "server/edits/expectations.h"
 #include "server/session/judge.h"
+#include "server/session/seen_now.h"
 #include "tests/server/desk/hand_desk.h"
 
 namespace expectations_test {
@@ -201,6 +204,40 @@ TEST_CASE("a dry run is refused as the edit would be: rights, ids, and messages 
   const Entity foreign = t.world.registry.host().grant(1, 99);
   CHECK(t.sent(std::vector<Expectation>{}, [&](BatchBuilder& to) { to.append(foreign, Create{}); }) ==
         "id_not_granted");
+}
+
+TEST_CASE("for a user with limited sight, hidden entities are dead, and hidden types are unknown", "[expectations]") {
+  Town t;
+  const Entity cave = t.world.registry.create_under(t.town, "cave", arena::Health{.value = 7}).or_stop();
+  (void)t.world.registry.create_under(cave, "bat").or_stop();
+  const auto hide = [](const char* what) { return RuleEntry{.what = what, .allows = false, .place = "c:1:1: "}; };
+  SeenNow seen(t.world.registry,
+               std::make_shared<const Sight>(std::vector{hide("arena.Health")}, std::vector{hide("/town/cave")}));
+  const ServerLimits limits;
+  Steps steps(1000);
+  const auto unmet = [&](const Expectation& expected) {
+    return unmet_expectation(t.world.registry, limits, {expected}, &seen, steps);
+  };
+
+  const auto dead = unmet({.what = Expect::present, .entity = cave, .component = t.health});
+  REQUIRE(dead);
+  CHECK(dead->reason == "dead_entity");
+  CHECK(dead->entity == cave);
+  const auto type = unmet({.what = Expect::absent, .entity = t.town, .component = t.health});
+  REQUIRE(type);
+  CHECK(type->reason == "unknown_component");
+  CHECK(type->value.empty());
+  const auto parent = unmet({.what = Expect::parent, .entity = t.orc, .parent = cave});
+  REQUIRE(parent);
+  CHECK(parent->reason == "parent_mismatch");
+  for (const auto& fault : {dead, type, parent}) {
+    CHECK(fault->text.find("cave") == std::string::npos);
+    CHECK(fault->text.find("Health") == std::string::npos);
+  }
+  CHECK_FALSE(unmet({.what = Expect::descendants, .entity = t.town, .count = 2}));
+  const auto count = unmet({.what = Expect::descendants, .entity = t.town, .count = 4});
+  REQUIRE(count);
+  CHECK(value_in<std::uint32_t>(*count) == 2);
 }
 
 }  // namespace expectations_test
