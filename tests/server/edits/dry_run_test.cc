@@ -194,7 +194,7 @@ TEST_CASE("a dry run names the managers whose data an undo could not bring back"
   struct Meshes final : Manager {
     explicit Meshes(std::set<Entity> those) : of(std::move(those)) {}
     void describe(Entity e, const std::function<void(const Held&)>& take) const override {
-      if (of.contains(e)) take({.name = "mesh"});
+      if (of.contains(e)) take({.name = "mesh", .bytes = {}});
     }
     std::set<Entity> of;
   };
