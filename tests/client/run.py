@@ -110,7 +110,7 @@ def a_request_whose_server_goes_meanwhile_is_lost_and_says_so(folder):
 
 
 def a_server_that_stops_in_good_order_says_so_to_who_waits(folder):
-    server = folder.serve("w.muster", "--schema", GAME)
+    server = folder.serve("w.muster", "--schema", GAME, "--limit", "resume_ns_max=200000000")
     watch = folder.start(MUSTER, "watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert watch.stderr.readline().startswith("watching")
     server.send_signal(signal.SIGTERM)

@@ -28,8 +28,9 @@ const char* const some_questions =
 
 }  // namespace
 
-TEST_CASE("every message that a client sends to the server is a question, but for those of the connection itself",
-          "[questions]") {
+TEST_CASE(
+    "every message that a client sends to the server is a question, but for edits and those of the connection itself",
+    "[questions]") {
   const Schema schema = session_schema();
   std::map<TypeId, const QuestionDescriptor*> questions;
   for (const QuestionDescriptor& question : schema.questions)
@@ -39,9 +40,9 @@ TEST_CASE("every message that a client sends to the server is a question, but fo
     if (type.name.starts_with("muster.session.") && type.remote != RemoteRight::none && type.role != TypeRole::plain &&
         !questions.contains(type.id))
       others.insert(type.name);
-  CHECK(others == std::set<std::string>{"muster.session.Credit", "muster.session.EnterEpoch", "muster.session.Goodbye",
-                                        "muster.session.Hello", "muster.session.Proof"});
-  CHECK(questions.size() == 48);
+  CHECK(others == std::set<std::string>{"muster.session.Credit", "muster.session.EditIf", "muster.session.EnterEpoch",
+                                        "muster.session.Goodbye", "muster.session.Hello", "muster.session.Proof"});
+  CHECK(questions.size() == 49);
 }
 
 TEST_CASE("the traits of a question are those of its attributes", "[questions]") {

@@ -210,7 +210,7 @@ TEST_CASE("a dry run names the managers whose data an undo could not bring back"
   REQUIRE(would.has_value());
   CHECK(would->lost_managers == std::vector<std::string>{"meshes"});
   CHECK(would->lost_entities == std::vector<std::uint32_t>{2});
-  harmless.append(far, Rename{.name = text_of("near")});
+  harmless.append(far, Rename{.name = text_of("gate")});
   const auto renamed = dry_run(registry, ServerLimits(), harmless.front());
   REQUIRE(renamed.has_value());
   CHECK(renamed->lost_managers.empty());
