@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
       [&] { worlds(common, worlds_order); });
   Import import_;
   command(
-      "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world, or make a world of an export",
+      "import", "Import a model file (glTF, FBX, Collada, OBJ, ...) into a world, or make a world from an export",
       [&](CLI::App& sub) {
         sub.add_option("FILE", import_.file, "Model file, or a file that export wrote")->required();
         sub.add_option("WORLD", import_.world, "The world file, created if missing; if omitted, as for other commands");

@@ -149,8 +149,8 @@ export function TemplateForm(): JSX.Element {
           </button>
         </div>
         <p class="form-note">
-          A template with this name is replaced, and its spawned trees change with it, except for what differs
-          from the template there.
+          If there is a template with this name, it is replaced. The trees that were spawned from it change, too,
+          except for what is overridden in them.
         </p>
       </form>
     </Popover>
