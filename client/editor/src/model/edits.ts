@@ -480,7 +480,12 @@ export class Edits {
       try {
         return await this.run(step.label, step.operations, going, { epoch, gesture: of.gesture });
       } catch (error) {
-        if (tries > 1 && (error as ClientError).fault?.reason === 'value_mismatch') continue;
+        const { fault } = error as ClientError;
+        if (tries > 1 && fault?.reason === 'value_mismatch') {
+          // The page must know the other change before it computes the step again.
+          await this.world.told_of(fault.sequence - 1n, 0n);
+          continue;
+        }
         this.complain(step.label, error, step.operations);
         return null;
       }

@@ -267,6 +267,8 @@ export class TemplateLinks {
         if (!client) return null;
         const operations: Operation[] = [];
         const revision = this.next_revision(name);
+        // With the revisions from before the template is read, a change of it in between is refused.
+        const trees = this.instances(name);
         if (is_first) {
           const old = await this.read(client, name);
           const made = await make(old, client, revision);
@@ -276,7 +278,7 @@ export class TemplateLinks {
           made_of = made.made_of ?? [];
         }
         const { old, now } = change!;
-        seen = old ? this.instances(name).filter((each) => !done.has(key_of(each))) : [];
+        seen = old ? trees.filter((each) => !done.has(key_of(each))) : [];
         const values = await read_values(client, seen.flatMap(({ entities }) => [...entities.values()]));
         changed = 0;
         for (const instance of seen) {
