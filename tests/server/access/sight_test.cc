@@ -3,9 +3,11 @@
 
 #include <catch2/catch.hpp>
 
+#include "messages/batch_builder.h"
 #include "messages/type_table.h"
 #include "schema/reduce.h"
 #include "server/access/rights.h"
+#include "server/edits/place_rights.h"
 #include "server/session/seen_now.h"
 #include "tests/server/arena.h"
 
@@ -102,6 +104,30 @@ TEST_CASE("a rule may hide everything but one place", "[sight]") {
   CHECK(seen.child_count({}) == 1);
   CHECK_FALSE(seen.may_place({}, Text{hash64("new")}));
   CHECK(seen.may_place(town, Text{}));
+}
+
+TEST_CASE("whether a rule denies a message to descendants does not depend on what is hidden", "[sight]") {
+  EntityRegistry registry;
+  const Entity town = registry.create("town"), gate = registry.create_under(town, "gate");
+  AccessRules rules;
+  rules.set({{.users = {"ann"}, .entries = {hide("/town/cave")}, .sights = {hide("/town/cave")}},
+             {.users = {"carl"}, .entries = {hide("/town/cave"), show("/town")}, .sights = {hide("/town/cave")}}});
+  const auto fault_of = [&](std::uint64_t user, const char* name, Entity e) {
+    BatchBuilder edit;
+    edit.append_subtree(e, subtree_self | subtree_descendants, arena::Damage{});
+    return rule_fault(registry, *rules.of(user, name, RemoteRight::edit), BatchView(edit.bytes()));
+  };
+  std::string text;
+  for (const bool exists : {false, true}) {
+    if (exists) (void)registry.create_under(town, "cave");
+    const auto fault = fault_of(1, "ann", town);
+    REQUIRE(fault);
+    CHECK(fault->entity == town);
+    if (exists) CHECK(fault->text == text);
+    text = fault->text;
+    CHECK_FALSE(fault_of(1, "ann", gate));
+    CHECK_FALSE(fault_of(2, "carl", town));
+  }
 }
 
 TEST_CASE("types of Muster cannot be hidden", "[sight]") {
