@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "messages/step_batches.h"
@@ -14,8 +15,10 @@
 namespace muster {
 namespace {
 
+constexpr std::uint32_t replacing_bit = 0x80000000u;
+
 /// Returns an id that no entity has, from which the entity can be found again.
-Entity dead_id_of(Entity e) noexcept { return {e.index, e.generation ^ 0x80000000u}; }
+Entity dead_id_of(Entity e) noexcept { return {e.index, e.generation ^ replacing_bit}; }
 
 class HiddenTargets {
  public:
@@ -43,7 +46,10 @@ class HiddenTargets {
   void replace(std::byte* at) {
     Entity e;
     std::memcpy(&e, at, sizeof e);
-    if (!e || !registry_.alive(e) || sight_.sees(e)) return;
+    if (!e || sight_.sees(e)) return;
+    // An id that could replace another one is shown in faults like the one that it could replace.
+    if (!registry_.alive(e) && (e.generation & replacing_bit)) replaced_.push_back(dead_id_of(e));
+    if (!registry_.alive(e)) return;
     replaced_.push_back(e);
     e = dead_id_of(e);
     std::memcpy(at, &e, sizeof e);
@@ -106,34 +112,52 @@ class HiddenTargets {
     return false;
   }
 
+  /// Judges each message as if the preceding ones of the edit had been applied.
   bool may_place(BatchView edit) {
     const TypeId type = edit.type();
+    // The world refuses the others.
+    if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared) return true;
     for (std::uint32_t i = 0; i < edit.count(); ++i) {
       const Entity e = edit.target(i);
-      Entity parent;
-      Text name;
-      if (type == TypeTraits<Create>::id) {
-        parent = read<Create>(edit, i).parent;
-        name = read<Create>(edit, i).name;
-      } else if (type == TypeTraits<Spawn>::id) {
-        parent = read<Spawn>(edit, i).parent;
-        name = read<Spawn>(edit, i).name;
-      } else if (type == TypeTraits<Reparent>::id) {
-        parent = read<Reparent>(edit, i).parent;
-        name = Text{registry_.name(e).empty() ? 0 : hash64(registry_.name(e))};
-      } else if (type == TypeTraits<Rename>::id && registry_.alive(e)) {
-        parent = registry_.parent(e);
-        name = read<Rename>(edit, i).name;
-      } else {
+      Placed at = placed_now(e);
+      if (type == TypeTraits<Create>::id)
+        at = {read<Create>(edit, i).parent, read<Create>(edit, i).name};
+      else if (type == TypeTraits<Spawn>::id)
+        at = {read<Spawn>(edit, i).parent, read<Spawn>(edit, i).name};
+      else if (type == TypeTraits<Reparent>::id)
+        at.parent = read<Reparent>(edit, i).parent;
+      else if (type == TypeTraits<Rename>::id)
+        at.name = read<Rename>(edit, i).name;
+      else
         return true;
-      }
-      // The world refuses a dead parent, unless an earlier message of the edit creates it.
-      if (parent && !registry_.alive(parent)) continue;
-      if (!sight_.may_place(parent, name))
+      if (!may_be_at(at))
         return deny(type, e,
                     "a rule of this server hides the place from this user to which " + shown_id(e) + " would go");
+      // The nodes of a template get names that this edit does not contain.
+      if (type == TypeTraits<Spawn>::id) at.name.reset();
+      placed_.insert_or_assign(e, at);
     }
     return true;
+  }
+
+  struct Placed {
+    Entity parent;
+    std::optional<Text> name;  // nothing if it is not known
+  };
+  Placed placed_now(Entity e) const {
+    if (const auto placed = placed_.find(e); placed != placed_.end()) return placed->second;
+    // An entity that is not alive may be a node of a template that this edit merges.
+    if (!registry_.alive(e)) return {dead_id_of(e), std::nullopt};
+    const std::string_view name = registry_.name(e);
+    return {registry_.parent(e), Text{name.empty() ? 0 : hash64(name)}};
+  }
+  bool may_be_at(const Placed& at) {
+    // The world refuses a dead parent, unless an earlier message of the edit creates it.
+    if (at.parent && !registry_.alive(at.parent)) return true;
+    if (at.name) return sight_.may_place(at.parent, *at.name);
+    const bool has_named_children =
+        at.parent ? !sight_.named_at_or_below(at.parent).empty() : !sight_.sight()->places().empty();
+    return !has_named_children && sight_.may_place(at.parent, {});
   }
 
   bool may_restructure(BatchView edit) {
@@ -153,6 +177,7 @@ class HiddenTargets {
   const EntityRegistry& registry_;
   SeenNow& sight_;
   std::vector<Entity>& replaced_;
+  std::unordered_map<Entity, Placed> placed_;  // what the messages so far have placed or named
 };
 
 }  // namespace

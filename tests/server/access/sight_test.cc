@@ -4,9 +4,12 @@
 #include <catch2/catch.hpp>
 
 #include "messages/batch_builder.h"
+#include "messages/step_batches.h"
 #include "messages/type_table.h"
+#include "registry/handlers/builtin_messages.h"
 #include "schema/reduce.h"
 #include "server/access/rights.h"
+#include "server/edits/hidden_targets.h"
 #include "server/edits/place_rights.h"
 #include "server/session/seen_now.h"
 #include "tests/server/arena.h"
@@ -104,6 +107,76 @@ TEST_CASE("a rule may hide everything but one place", "[sight]") {
   CHECK(seen.child_count({}) == 1);
   CHECK_FALSE(seen.may_place({}, Text{hash64("new")}));
   CHECK(seen.may_place(town, Text{}));
+}
+
+/// Replaces what an edit may not see, and returns the fault with which it is refused.
+std::optional<session::Fault> hidden_fault(const EntityRegistry& registry, SeenNow& seen, BatchBuilder& edit,
+                                           std::vector<Entity>& replaced) {
+  std::vector<std::byte> bytes(edit.bytes().begin(), edit.bytes().end());
+  return hide_targets(registry, seen, bytes, replaced);
+}
+
+TEST_CASE("the messages of an edit cannot together place an entity where it would be hidden", "[sight]") {
+  EntityRegistry registry;
+  const Entity town = registry.create("town"), gate = registry.create_under(town, "gate"),
+               other = registry.create("other"), box = registry.create_under(other, "box"), made{100, 1}, dead{101, 1};
+  SeenNow seen(registry,
+               std::make_shared<const Sight>(std::vector<RuleEntry>{}, std::vector{hide("/town/cave"), hide("/pit")}));
+  const Text cave{hash64("cave")}, pit{hash64("pit")}, hut{hash64("hut")};
+  const auto is_refused = [&](BatchBuilder& batches, bool in_step) {
+    BatchBuilder step;
+    if (in_step) session::append(step, Step{.batches = step_bytes(batches.bytes())});
+    std::vector<Entity> replaced;
+    const auto fault = hidden_fault(registry, seen, in_step ? step : batches, replaced);
+    CHECK((!fault || fault->reason == "rule"));
+    return fault.has_value();
+  };
+  for (const bool exists : {false, true}) {
+    if (exists) (void)registry.create_under(town, "cave");
+    INFO((exists ? "there is a cave" : "there is no cave"));
+    BatchBuilder renamed_first, moved_first, created_first, named_later, spawned, behind_dead, harmless;
+    renamed_first.append(box, Rename{.name = cave});
+    renamed_first.append(box, Reparent{.parent = town});
+    CHECK(is_refused(renamed_first, true));
+    moved_first.append(box, Reparent{.parent = town});
+    moved_first.append(box, Rename{.name = cave});
+    CHECK(is_refused(moved_first, true));
+    created_first.append(made, Create{.parent = other, .name = cave});
+    created_first.append(made, Reparent{.parent = town});
+    CHECK(is_refused(created_first, true));
+    named_later.append(made, Create{});
+    named_later.append(made, Rename{.name = pit});
+    CHECK(is_refused(named_later, true));
+    spawned.append_shared(std::vector{made, dead}, Spawn{.what = hut, .parent = other, .name = hut});
+    spawned.append(dead, Reparent{.parent = town});
+    CHECK(is_refused(spawned, true));
+    behind_dead.append(dead, Rename{.name = cave});
+    behind_dead.append(gate, Rename{.name = cave});
+    CHECK(is_refused(behind_dead, false));
+    harmless.append(made, Create{.parent = town, .name = hut});
+    harmless.append(box, Rename{.name = cave});
+    harmless.append(gate, Reparent{.parent = other});
+    CHECK_FALSE(is_refused(harmless, true));
+  }
+}
+
+TEST_CASE("ids that could replace hidden ones are shown alike, whether or not something is hidden", "[sight]") {
+  EntityRegistry registry;
+  const Entity town = registry.create("town"), cave = registry.create_under(town, "cave"),
+               twin{cave.index, cave.generation ^ 0x80000000u};
+  SeenNow seen(registry, std::make_shared<const Sight>(std::vector<RuleEntry>{}, std::vector{hide("/town/cave")}));
+  for (const bool exists : {true, false}) {
+    if (!exists) registry.destroy(cave);
+    BatchBuilder edit;
+    edit.append(twin, arena::Damage{});
+    edit.append(cave, arena::Damage{});
+    std::vector<Entity> replaced;
+    CHECK_FALSE(hidden_fault(registry, seen, edit, replaced));
+    session::Fault fault;
+    fault.entity = twin;
+    show_replaced(fault, replaced);
+    CHECK(fault.entity == cave);
+  }
 }
 
 TEST_CASE("whether a rule denies a message to descendants does not depend on what is hidden", "[sight]") {
