@@ -15,8 +15,6 @@
 namespace muster {
 namespace {
 
-constexpr std::uint32_t replacing_bit = 0x80000000u;
-
 /// Returns an id that no entity has, from which the entity can be found again.
 Entity dead_id_of(Entity e) noexcept { return {e.index, e.generation ^ replacing_bit}; }
 

@@ -13,6 +13,7 @@
 #include "server/edits/place_rights.h"
 #include "server/session/seen_now.h"
 #include "tests/server/arena.h"
+#include "tests/server/desk/hand_desk.h"
 
 namespace sight_test {
 
@@ -201,6 +202,47 @@ TEST_CASE("whether a rule denies a message to descendants does not depend on wha
     CHECK_FALSE(fault_of(1, "ann", gate));
     CHECK_FALSE(fault_of(2, "carl", town));
   }
+}
+
+/// A desk with ann, from whom /town/cave is hidden, and bob, who sees everything.
+struct Seeing {
+  Seeing() {
+    rules.set({{.users = {"ann"}, .sights = {hide("/town/cave")}}});
+    ann = join(1, "ann");
+    bob = join(2, "bob");
+    world.settle();
+    for (const auto& session : {ann, bob}) (void)testing::HandDesk::heard(*session);
+  }
+  std::shared_ptr<Session> join(std::uint64_t user, const char* name) {
+    return world.desk->join({.role = RemoteRight::edit, .rules = rules.of(user, name, RemoteRight::edit)}, name, "test",
+                            std::make_shared<Connection>(), user, [](Session&) {});
+  }
+  void set_timer(Session& from, std::uint64_t due_ns, Entity target) {
+    BatchBuilder inner;
+    inner.append(target, arena::Damage{});
+    world.edit(from, 5, [&](BatchBuilder& out) { out.append_timed(due_ns, 0, BatchView(inner.bytes())); });
+    world.settle();
+    (void)testing::HandDesk::heard(from);
+  }
+
+  AccessRules rules;
+  testing::HandDesk world;
+  Entity town = world.registry.create("town").or_stop();
+  Entity cave = world.registry.create_under(town, "cave").or_stop();
+  std::shared_ptr<Session> ann, bob;
+};
+
+TEST_CASE("a user with limited sight lists the own timers as they were sent, and is not told of others", "[sight]") {
+  Seeing s;
+  s.set_timer(*s.ann, 1'000'000'000'000, s.cave);
+  s.set_timer(*s.bob, 2'000'000'000'000, s.cave);
+  const auto page = s.world.answer_to<session::PendingTimers>(*s.ann, session::ListTimers{.limit = 1});
+  CHECK(page.targets == std::vector{s.cave});
+  CHECK(page.total == 1);
+  CHECK_FALSE(page.more);
+  const auto all = s.world.answer_to<session::PendingTimers>(*s.bob, session::ListTimers{.limit = 1});
+  CHECK(all.total == 2);
+  CHECK(all.more);
 }
 
 TEST_CASE("types of Muster cannot be hidden", "[sight]") {
