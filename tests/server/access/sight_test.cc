@@ -245,6 +245,18 @@ TEST_CASE("a user with limited sight lists the own timers as they were sent, and
   CHECK(all.more);
 }
 
+TEST_CASE("a user with limited sight is not told how much a run kept, nor how large the files are", "[sight]") {
+  Seeing s;
+  s.world.host.gives_kept = [] { return std::vector{KeepReport{.messages = 3, .nil_references = 2}}; };
+  s.world.host.gives_size_warning = [] { return "12 MiB"; };
+  CHECK(s.world.answer_to<session::RunState>(*s.bob, session::GetRun{}).kept == 3);
+  CHECK(s.world.answer_to<session::Info>(*s.bob, session::GetInfo{}).save_error == "12 MiB");
+  const auto run = s.world.answer_to<session::RunState>(*s.ann, session::GetRun{});
+  CHECK(run.kept == 0);
+  CHECK(run.nil_references == 0);
+  CHECK(s.world.answer_to<session::Info>(*s.ann, session::GetInfo{}).save_error.empty());
+}
+
 TEST_CASE("types of Muster cannot be hidden", "[sight]") {
   TypeTable all;
   REQUIRE(all.add<arena::Health>());
