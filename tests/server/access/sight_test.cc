@@ -11,6 +11,7 @@
 #include "server/access/rights.h"
 #include "server/edits/hidden_targets.h"
 #include "server/edits/place_rights.h"
+#include "server/session/presence_board.h"
 #include "server/session/seen_now.h"
 #include "tests/server/arena.h"
 #include "tests/server/desk/hand_desk.h"
@@ -255,6 +256,28 @@ TEST_CASE("a user with limited sight is not told how much a run kept, nor how la
   CHECK(run.kept == 0);
   CHECK(run.nil_references == 0);
   CHECK(s.world.answer_to<session::Info>(*s.ann, session::GetInfo{}).save_error.empty());
+}
+
+TEST_CASE("a user with limited sight is told who comes and goes, and not that others select something", "[sight]") {
+  Seeing s;
+  PresenceBoard board;
+  board.join(s.ann);
+  board.join(s.bob);
+  for (const auto& session : {s.ann, s.bob})
+    CHECK(board.get(*session, session::GetPresence{.follow = 1}, 1 << 16).people.size() == 2);
+  const auto told_frames = [&](Session& session) {
+    board.tell();
+    return testing::HandDesk::heard(session).size();
+  };
+  REQUIRE(board.set(*s.bob, session::SetPresence{.selection = {s.cave}}).has_value());
+  CHECK(told_frames(*s.ann) == 0);
+  REQUIRE(board.set(*s.ann, session::SetPresence{.selection = {s.town}}).has_value());
+  CHECK(told_frames(*s.bob) == 1);
+  const auto third = s.join(3, "carl");
+  board.join(third);
+  CHECK(told_frames(*s.ann) == 1);
+  board.leave(*third);
+  CHECK(told_frames(*s.ann) == 1);
 }
 
 TEST_CASE("types of Muster cannot be hidden", "[sight]") {
