@@ -1,5 +1,6 @@
 #include "server/edits/hidden_targets.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -7,6 +8,8 @@
 
 #include "messages/step_batches.h"
 #include "registry/handlers/builtin_messages.h"
+#include "registry/handlers/handler_table.h"
+#include "registry/host.h"
 #include "schema/hash.h"
 #include "schema/muster.h"
 #include "server/session/session.h"
@@ -178,6 +181,15 @@ class HiddenTargets {
   std::unordered_map<Entity, Placed> placed_;  // what the messages so far have placed or named
 };
 
+/// Returns true if a hidden component decides whether a handler of the message is called.
+bool has_hidden_terms(const EntityRegistry& registry, const HiddenTypes& hidden, TypeId message) {
+  const auto is_hidden = [&](const Term& term) { return hidden.contains(term.type) || hidden.contains(term.anchor); };
+  const auto depends = [&](const Handler* handler) {
+    return handler->message == message && std::ranges::any_of(handler->terms, is_hidden);
+  };
+  return !hidden.empty() && std::ranges::any_of(registry.host().handlers().handlers(), depends);
+}
+
 }  // namespace
 
 std::optional<session::Fault> hide_targets(const EntityRegistry& registry, SeenNow& sight, std::span<std::byte> edit,
@@ -197,12 +209,13 @@ void show_replaced(session::Fault& fault, const std::vector<Entity>& replaced) {
   }
 }
 
-Receipt visible_receipt(const Receipt& receipt, BatchView edit) {
+Receipt visible_receipt(const EntityRegistry& registry, SeenNow& sight, const Receipt& receipt, BatchView edit) {
   const bool names_all =
       edit.kind() == BatchKind::each || edit.kind() == BatchKind::shared ||
       (edit.kind() == BatchKind::table && edit.header().argument == 0 && edit.type() != TypeTraits<Step>::id);
   Receipt visible = receipt;
-  if (!names_all) visible.handled = visible.unhandled = visible.dead = 0;
+  if (!names_all) visible.dead = 0;
+  if (!names_all || has_hidden_terms(registry, *sight.hidden(), edit.type())) visible.handled = visible.unhandled = 0;
   return visible;
 }
 

@@ -280,6 +280,25 @@ TEST_CASE("a user with limited sight is told who comes and goes, and not that ot
   CHECK(told_frames(*s.ann) == 1);
 }
 
+TEST_CASE("an acknowledgement does not tell whether an entity has a hidden component", "[sight]") {
+  EntityRegistry registry;
+  registry.add_type<arena::Health>();
+  const Subscription push = registry.subscribe("push", [](const arena::Damage&, arena::Position& at) { at.x += 1; }),
+                     heal = registry.subscribe("heal", [](const arena::Chat&, arena::Health& it) { it.value += 1; });
+  SeenNow seen(registry, std::make_shared<const Sight>(std::vector{hide("arena.Position")}, std::vector<RuleEntry>{}));
+  const auto visible = [&](BatchBuilder& edit) {
+    return visible_receipt(registry, seen, {.handled = 2, .unhandled = 1, .dead = 3}, BatchView(edit.bytes()));
+  };
+  BatchBuilder hurts, talks;
+  hurts.append(Entity{1, 1}, arena::Damage{});
+  talks.append(Entity{1, 1}, arena::Chat{});
+  CHECK(visible(hurts).handled == 0);
+  CHECK(visible(hurts).unhandled == 0);
+  CHECK(visible(hurts).dead == 3);
+  CHECK(visible(talks).handled == 2);
+  CHECK(visible(talks).unhandled == 1);
+}
+
 TEST_CASE("types of Muster cannot be hidden", "[sight]") {
   TypeTable all;
   REQUIRE(all.add<arena::Health>());
