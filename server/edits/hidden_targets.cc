@@ -28,7 +28,8 @@ class HiddenTargets {
 
   bool look(std::byte* bytes) {
     const BatchView edit(bytes);
-    if (edit.kind() == BatchKind::timed) return look(bytes + (edit.inner().bytes().data() - bytes));
+    if (edit.kind() == BatchKind::timed)
+      return may_time(edit.inner()) && look(bytes + (edit.inner().bytes().data() - bytes));
     if (edit.kind() == BatchKind::table) return edit.type() == TypeTraits<Step>::id ? step(bytes) : tables(bytes);
     targets(bytes);
     if (!is_of_muster(edit.type())) return true;
@@ -111,6 +112,17 @@ class HiddenTargets {
     denied.entity = e;
     fault = std::move(denied);
     return false;
+  }
+
+  /// Until the message is due, the entity may get another name or parent, so nothing can be judged.
+  bool may_time(BatchView inner) {
+    const TypeId type = inner.type();
+    const bool places = type == TypeTraits<Create>::id || type == TypeTraits<Spawn>::id ||
+                        type == TypeTraits<Reparent>::id || type == TypeTraits<Rename>::id;
+    return !places || sight_.sight()->places().empty() ||
+           deny(type, {},
+                "a rule of this server hides places from this user, whose timed messages therefore cannot create, "
+                "rename or move entities");
   }
 
   /// Judges each message as if the preceding ones of the edit had been applied.

@@ -162,6 +162,23 @@ TEST_CASE("the messages of an edit cannot together place an entity where it woul
   }
 }
 
+TEST_CASE("a user from whom places are hidden cannot create, rename or move entities with timed messages", "[sight]") {
+  EntityRegistry registry;
+  const Entity box = registry.create("box");
+  const auto is_refused = [&](std::vector<RuleEntry> types, std::vector<RuleEntry> places, const auto& message) {
+    SeenNow seen(registry, std::make_shared<const Sight>(std::move(types), std::move(places)));
+    BatchBuilder inner, timed;
+    inner.append(box, message);
+    timed.append_timed(1000, 0, BatchView(inner.bytes()));
+    std::vector<Entity> replaced;
+    return hidden_fault(registry, seen, timed, replaced).has_value();
+  };
+  CHECK(is_refused({}, {hide("/town/cave")}, Rename{.name = Text{hash64("lid")}}));
+  CHECK(is_refused({}, {hide("/town/cave")}, Reparent{}));
+  CHECK_FALSE(is_refused({}, {hide("/town/cave")}, arena::Damage{}));
+  CHECK_FALSE(is_refused({hide("arena.Health")}, {}, Reparent{}));
+}
+
 TEST_CASE("ids that could replace hidden ones are shown alike, whether or not something is hidden", "[sight]") {
   EntityRegistry registry;
   const Entity town = registry.create("town"), cave = registry.create_under(town, "cave"),
