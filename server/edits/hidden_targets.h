@@ -25,8 +25,9 @@ namespace muster {
 /// Puts the replaced entities back into a fault.
 void show_replaced(session::Fault& fault, const std::vector<Entity>& replaced);
 
-/// Returns the receipt without counts that include entities that the edit does not name, and without
-/// those that depend on components that the user may not see. Must be called on the world thread.
+/// Returns the receipt without counts that include entities that the edit does not name, and
+/// without those that depend on components that the user may not see. Must be called on the world
+/// thread.
 [[nodiscard]] Receipt visible_receipt(const EntityRegistry& registry, SeenNow& sight, const Receipt& receipt,
                                       BatchView edit);
 

@@ -7,6 +7,7 @@
 #include "messages/step_batches.h"
 #include "messages/type_table.h"
 #include "registry/handlers/builtin_messages.h"
+#include "registry/history/edit_history.h"
 #include "schema/reduce.h"
 #include "server/access/rights.h"
 #include "server/edits/hidden_targets.h"
@@ -246,7 +247,7 @@ struct Seeing {
   AccessRules rules;
   testing::HandDesk world;
   Entity town = world.registry.create("town").or_stop();
-  Entity cave = world.registry.create_under(town, "cave").or_stop();
+  Entity cave = world.registry.create_under(town, "cave", arena::Health{.value = 100}).or_stop();
   std::shared_ptr<Session> ann, bob;
 };
 
@@ -314,6 +315,29 @@ TEST_CASE("an acknowledgement does not tell whether an entity has a hidden compo
   CHECK(visible(hurts).dead == 3);
   CHECK(visible(talks).handled == 2);
   CHECK(visible(talks).unhandled == 1);
+}
+
+TEST_CASE("an undo does not tell what others did to an entity that was hidden in the meantime", "[sight]") {
+  for (const bool hides : {false, true}) {
+    Seeing s;
+    EditHistory history(s.world.registry, 1u << 20);
+    s.world.host.gives_history = [&] { return &history; };
+    s.rules.set({});
+    for (const float value : {90.f, 60.f}) {
+      Session& from = value == 90.f ? *s.ann : *s.bob;
+      s.world.edit(from, 5, [&](BatchBuilder& out) {
+        out.append_rows(s.cave, Set{}, arena::Health{.value = value, .team = arena::Team::Blue});
+      });
+      s.world.settle();
+      (void)testing::HandDesk::heard(from);
+    }
+    if (hides) s.rules.set({{.users = {"ann"}, .sights = {hide("/town/cave")}}});
+    const auto undone = s.world.answer_to<session::Undone>(*s.ann, session::Undo{});
+    CHECK(undone.skipped_entities == std::vector{s.cave});
+    CHECK(undone.skipped_mine == std::vector<std::string>{"100"});
+    CHECK(undone.skipped_theirs == std::vector<std::string>{hides ? "" : "60"});
+    CHECK(undone.skipped_users == std::vector<std::uint64_t>{hides ? 0u : 2u});
+  }
 }
 
 TEST_CASE("types of Muster cannot be hidden", "[sight]") {
