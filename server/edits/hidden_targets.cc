@@ -12,6 +12,7 @@
 #include "registry/host.h"
 #include "schema/hash.h"
 #include "schema/muster.h"
+#include "server/session/judge.h"
 #include "server/session/session.h"
 #include "server/session/shown_text.h"
 
@@ -30,6 +31,7 @@ class HiddenTargets {
     const BatchView edit(bytes);
     if (edit.kind() == BatchKind::timed)
       return may_time(edit.inner()) && look(bytes + (edit.inner().bytes().data() - bytes));
+    if (!may_name_types(edit)) return false;
     if (edit.kind() == BatchKind::table) return edit.type() == TypeTraits<Step>::id ? step(bytes) : tables(bytes);
     targets(bytes);
     if (!is_of_muster(edit.type())) return true;
@@ -112,6 +114,23 @@ class HiddenTargets {
     denied.entity = e;
     fault = std::move(denied);
     return false;
+  }
+
+  /// Refuses hidden types in messages such as Remove and SetField as if the world did not know
+  /// them. The answer of the world would depend on the entity's value.
+  bool may_name_types(BatchView edit) {
+    const TypeDescriptor* const type = registry_.types().find(edit.type());
+    const HiddenTypes& hidden = *sight_.hidden();
+    if (!type || hidden.empty()) return true;
+    for_each_written_type(edit, *type, registry_.types(), [&](const TypeDescriptor& written) {
+      if (fault || !hidden.contains(written.id)) return;
+      fault = fault_of(session::FaultCode::refused, "unknown_component",
+                       "type " + std::to_string(written.id) + " is not a component of this world");
+      fault->type = written.id;
+      fault->refused = edit.count();
+      if (edit.kind() == BatchKind::each || edit.kind() == BatchKind::shared) fault->entity = edit.target(0);
+    });
+    return !fault;
   }
 
   /// Until the message is due, the entity may get another name or parent, so nothing can be judged.

@@ -180,6 +180,26 @@ TEST_CASE("a user from whom places are hidden cannot create, rename or move enti
   CHECK_FALSE(is_refused({hide("arena.Health")}, {}, Reparent{}));
 }
 
+TEST_CASE("no message can read, write or remove a component of a hidden type", "[sight]") {
+  EntityRegistry registry;
+  registry.add_type<arena::Health>();
+  const Entity box = registry.create("box", arena::Health{});
+  SeenNow seen(registry, std::make_shared<const Sight>(std::vector{hide("arena.Health")}, std::vector<RuleEntry>{}));
+  const auto reason_of = [&](const auto& message) {
+    BatchBuilder edit;
+    edit.append(box, message);
+    std::vector<Entity> replaced;
+    const auto fault = hidden_fault(registry, seen, edit, replaced);
+    return fault ? fault->reason : "";
+  };
+  const TypeId hidden = TypeTraits<arena::Health>::id, other = TypeTraits<arena::Position>::id;
+  const SetField set{.component = hidden, .field = hash32("value"), .bytes = 4};
+  CHECK(reason_of(Remove{.component = hidden}) == "unknown_component");
+  CHECK(reason_of(set) == "unknown_component");
+  CHECK(reason_of(SetFieldIf{.set = set}) == "unknown_component");
+  CHECK(reason_of(Remove{.component = other}).empty());
+}
+
 TEST_CASE("ids that could replace hidden ones are shown alike, whether or not something is hidden", "[sight]") {
   EntityRegistry registry;
   const Entity town = registry.create("town"), cave = registry.create_under(town, "cave"),
