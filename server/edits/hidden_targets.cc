@@ -1,13 +1,18 @@
 #include "server/edits/hidden_targets.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "messages/step_batches.h"
 #include "registry/handlers/builtin_messages.h"
+#include "registry/handlers/handler_table.h"
+#include "registry/host.h"
 #include "schema/hash.h"
 #include "schema/muster.h"
+#include "server/session/judge.h"
 #include "server/session/session.h"
 #include "server/session/shown_text.h"
 
@@ -15,7 +20,7 @@ namespace muster {
 namespace {
 
 /// Returns an id that no entity has, from which the entity can be found again.
-Entity dead_id_of(Entity e) noexcept { return {e.index, e.generation ^ 0x80000000u}; }
+Entity dead_id_of(Entity e) noexcept { return {e.index, e.generation ^ replacing_bit}; }
 
 class HiddenTargets {
  public:
@@ -24,7 +29,9 @@ class HiddenTargets {
 
   bool look(std::byte* bytes) {
     const BatchView edit(bytes);
-    if (edit.kind() == BatchKind::timed) return look(bytes + (edit.inner().bytes().data() - bytes));
+    if (edit.kind() == BatchKind::timed)
+      return may_time(edit.inner()) && look(bytes + (edit.inner().bytes().data() - bytes));
+    if (!may_name_types(edit)) return false;
     if (edit.kind() == BatchKind::table) return edit.type() == TypeTraits<Step>::id ? step(bytes) : tables(bytes);
     targets(bytes);
     if (!is_of_muster(edit.type())) return true;
@@ -43,7 +50,10 @@ class HiddenTargets {
   void replace(std::byte* at) {
     Entity e;
     std::memcpy(&e, at, sizeof e);
-    if (!e || !registry_.alive(e) || sight_.sees(e)) return;
+    if (!e || sight_.sees(e)) return;
+    // An id that could replace another one is shown in faults like the one that it could replace.
+    if (!registry_.alive(e) && (e.generation & replacing_bit)) replaced_.push_back(dead_id_of(e));
+    if (!registry_.alive(e)) return;
     replaced_.push_back(e);
     e = dead_id_of(e);
     std::memcpy(at, &e, sizeof e);
@@ -106,34 +116,80 @@ class HiddenTargets {
     return false;
   }
 
+  /// Refuses hidden types in messages such as Remove and SetField as if the world did not know
+  /// them. The answer of the world would depend on the entity's value.
+  bool may_name_types(BatchView edit) {
+    const TypeDescriptor* const type = registry_.types().find(edit.type());
+    const HiddenTypes& hidden = *sight_.hidden();
+    if (!type || hidden.empty()) return true;
+    for_each_written_type(edit, *type, registry_.types(), [&](const TypeDescriptor& written) {
+      if (fault || !hidden.contains(written.id)) return;
+      fault = fault_of(session::FaultCode::refused, "unknown_component",
+                       "type " + std::to_string(written.id) + " is not a component of this world");
+      fault->type = written.id;
+      fault->refused = edit.count();
+      if (edit.kind() == BatchKind::each || edit.kind() == BatchKind::shared) fault->entity = edit.target(0);
+    });
+    return !fault;
+  }
+
+  /// Until the message is due, the entity may get another name or parent, so nothing can be judged.
+  bool may_time(BatchView inner) {
+    const TypeId type = inner.type();
+    const bool places = type == TypeTraits<Create>::id || type == TypeTraits<Spawn>::id ||
+                        type == TypeTraits<Reparent>::id || type == TypeTraits<Rename>::id;
+    return !places || sight_.sight()->places().empty() ||
+           deny(type, {},
+                "a rule of this server hides places from this user, whose timed messages therefore cannot create, "
+                "rename or move entities");
+  }
+
+  /// Judges each message as if the preceding ones of the edit had been applied.
   bool may_place(BatchView edit) {
     const TypeId type = edit.type();
+    // The world refuses the others.
+    if (edit.kind() != BatchKind::each && edit.kind() != BatchKind::shared) return true;
     for (std::uint32_t i = 0; i < edit.count(); ++i) {
       const Entity e = edit.target(i);
-      Entity parent;
-      Text name;
-      if (type == TypeTraits<Create>::id) {
-        parent = read<Create>(edit, i).parent;
-        name = read<Create>(edit, i).name;
-      } else if (type == TypeTraits<Spawn>::id) {
-        parent = read<Spawn>(edit, i).parent;
-        name = read<Spawn>(edit, i).name;
-      } else if (type == TypeTraits<Reparent>::id) {
-        parent = read<Reparent>(edit, i).parent;
-        name = Text{registry_.name(e).empty() ? 0 : hash64(registry_.name(e))};
-      } else if (type == TypeTraits<Rename>::id && registry_.alive(e)) {
-        parent = registry_.parent(e);
-        name = read<Rename>(edit, i).name;
-      } else {
+      Placed at = placed_now(e);
+      if (type == TypeTraits<Create>::id)
+        at = {read<Create>(edit, i).parent, read<Create>(edit, i).name};
+      else if (type == TypeTraits<Spawn>::id)
+        at = {read<Spawn>(edit, i).parent, read<Spawn>(edit, i).name};
+      else if (type == TypeTraits<Reparent>::id)
+        at.parent = read<Reparent>(edit, i).parent;
+      else if (type == TypeTraits<Rename>::id)
+        at.name = read<Rename>(edit, i).name;
+      else
         return true;
-      }
-      // The world refuses a dead parent, unless an earlier message of the edit creates it.
-      if (parent && !registry_.alive(parent)) continue;
-      if (!sight_.may_place(parent, name))
+      if (!may_be_at(at))
         return deny(type, e,
                     "a rule of this server hides the place from this user to which " + shown_id(e) + " would go");
+      // The nodes of a template get names that this edit does not contain.
+      if (type == TypeTraits<Spawn>::id) at.name.reset();
+      placed_.insert_or_assign(e, at);
     }
     return true;
+  }
+
+  struct Placed {
+    Entity parent;
+    std::optional<Text> name;  // nothing if it is not known
+  };
+  Placed placed_now(Entity e) const {
+    if (const auto placed = placed_.find(e); placed != placed_.end()) return placed->second;
+    // An entity that is not alive may be a node of a template that this edit merges.
+    if (!registry_.alive(e)) return {dead_id_of(e), std::nullopt};
+    const std::string_view name = registry_.name(e);
+    return {registry_.parent(e), Text{name.empty() ? 0 : hash64(name)}};
+  }
+  bool may_be_at(const Placed& at) {
+    // The world refuses a dead parent, unless an earlier message of the edit creates it.
+    if (at.parent && !registry_.alive(at.parent)) return true;
+    if (at.name) return sight_.may_place(at.parent, *at.name);
+    const bool has_named_children =
+        at.parent ? !sight_.named_at_or_below(at.parent).empty() : !sight_.sight()->places().empty();
+    return !has_named_children && sight_.may_place(at.parent, {});
   }
 
   bool may_restructure(BatchView edit) {
@@ -153,7 +209,17 @@ class HiddenTargets {
   const EntityRegistry& registry_;
   SeenNow& sight_;
   std::vector<Entity>& replaced_;
+  std::unordered_map<Entity, Placed> placed_;  // what the messages so far have placed or named
 };
+
+/// Returns true if a hidden component decides whether a handler of the message is called.
+bool has_hidden_terms(const EntityRegistry& registry, const HiddenTypes& hidden, TypeId message) {
+  const auto is_hidden = [&](const Term& term) { return hidden.contains(term.type) || hidden.contains(term.anchor); };
+  const auto depends = [&](const Handler* handler) {
+    return handler->message == message && std::ranges::any_of(handler->terms, is_hidden);
+  };
+  return !hidden.empty() && std::ranges::any_of(registry.host().handlers().handlers(), depends);
+}
 
 }  // namespace
 
@@ -174,12 +240,13 @@ void show_replaced(session::Fault& fault, const std::vector<Entity>& replaced) {
   }
 }
 
-Receipt visible_receipt(const Receipt& receipt, BatchView edit) {
+Receipt visible_receipt(const EntityRegistry& registry, SeenNow& sight, const Receipt& receipt, BatchView edit) {
   const bool names_all =
       edit.kind() == BatchKind::each || edit.kind() == BatchKind::shared ||
       (edit.kind() == BatchKind::table && edit.header().argument == 0 && edit.type() != TypeTraits<Step>::id);
   Receipt visible = receipt;
-  if (!names_all) visible.handled = visible.unhandled = visible.dead = 0;
+  if (!names_all) visible.dead = 0;
+  if (!names_all || has_hidden_terms(registry, *sight.hidden(), edit.type())) visible.handled = visible.unhandled = 0;
   return visible;
 }
 

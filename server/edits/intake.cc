@@ -288,7 +288,7 @@ void Intake::push(Line& line, const Request& edit, BatchView batch, const EditCo
   if (receipt.refused == 0) ++seat.edits;
   enter(seat, cost);
   if (from.rights.sight()) [[unlikely]]
-    receipt = visible_receipt(receipt, batch);
+    receipt = visible_receipt(registry_, *seen_.of(from.rights.rules->sight()), receipt, batch);
   // Messages that waited were delivered first, and their handlers may have set timers.
   const TimerId timer = registry_.host().next_timer() - 1;
   const bool waits = batch.kind() == BatchKind::timed && receipt.refused == 0 && timer >= timers_before &&

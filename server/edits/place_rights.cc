@@ -10,6 +10,7 @@
 #include "messages/step_batches.h"
 #include "registry/handlers/builtin_messages.h"
 #include "schema/muster.h"
+#include "server/access/sight.h"
 #include "server/session/judge.h"
 #include "server/session/shown_text.h"
 
@@ -18,7 +19,8 @@ namespace {
 
 class PlaceWalk {
  public:
-  PlaceWalk(const EntityRegistry& registry, const WriteRules& rules) : registry_(registry), rules_(rules) {
+  PlaceWalk(const EntityRegistry& registry, const WriteRules& rules)
+      : registry_(registry), rules_(rules), sees_all_places_(!rules.sight() || rules.sight()->places().empty()) {
     for (const RuleEntry& entry : rules.places()) {
       const bool is_root = entry.what == "/";
       const Entity at = is_root ? Entity{} : registry.find_path(entry.what);
@@ -70,7 +72,7 @@ class PlaceWalk {
   }
 
   bool look(BatchView batch) {
-    if (!may_write(batch) || places_.empty()) return !fault_;
+    if (!may_write(batch) || rules_.places().empty()) return !fault_;
     type_ = batch.type();
     if (type_ == TypeTraits<InternText>::id || type_ == TypeTraits<DefineTemplate>::id) return true;
     switch (batch.kind()) {
@@ -185,13 +187,43 @@ class PlaceWalk {
         if (!may_write_at(at)) return false;
     if (!(parts & subtree_descendants)) return true;
     if (!may_write_at(e)) return false;
+    if (!sees_all_places_) return may_write_paths_below(e);
     for (const Place& place : places_)
       if (!place.allows && place.entity && is_above(e, place.entity) && !may_write_at(place.entity)) return false;
     return true;
   }
 
+  /// Returns true if no rule denies a path through the entity, even if nothing is there: the user
+  /// must not learn from the answer whether there is a hidden entity.
+  bool may_write_paths_below(Entity e) {
+    const std::vector<RuleEntry>& entries = rules_.places();
+    for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+      const auto allows_it = [&](const RuleEntry& later) {
+        return later.allows && (later.what == "/" || (entry->what + '/').starts_with(later.what + '/'));
+      };
+      if (entry->allows || !passes(entry->what, e) || std::any_of(entry + 1, entries.end(), allows_it)) continue;
+      return deny(type_,
+                  "a rule of this server denies this user to write below " + entry->what + ", which would be below " +
+                      shown_id(e),
+                  e);
+    }
+    return true;
+  }
+
+  /// Returns true if the path names the entity before its last name.
+  bool passes(const std::string& path, Entity e) const {
+    for (std::size_t i = 1; e && i < path.size(); ++i) {
+      if (path[i] == '\\')
+        ++i;
+      else if (path[i] == '/' && registry_.find_path(path.substr(0, i)) == e)
+        return true;
+    }
+    return false;
+  }
+
   const EntityRegistry& registry_;
   const WriteRules& rules_;
+  const bool sees_all_places_;
   std::vector<Place> places_;
   std::unordered_map<Entity, Entity> parents_;  // of entities that this edit creates or moves
   TypeId type_ = 0;

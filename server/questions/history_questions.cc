@@ -65,10 +65,10 @@ void list_skipped(session::Undone& undone, const Asked& asked, const UndoReport&
     undone.skipped_entities.push_back(part.entity);
     undone.skipped_components.push_back(part.component);
     undone.skipped_fields.push_back(part.field);
-    undone.skipped_users.push_back(part.user);
     // The entity or the component may have been hidden since the user changed it.
     const bool is_hidden =
         asked.sight && (!asked.sees(part.entity) || (part.component != 0 && !asked.type(part.component)));
+    undone.skipped_users.push_back(is_hidden ? 0 : part.user);
     const std::size_t text_max = is_hidden ? 0 : limits.path_bytes_max;
     undone.skipped_mine.push_back(value_text(registry, part, part.mine, limits.path_bytes_max));
     undone.skipped_theirs.push_back(value_text(registry, part, part.theirs, text_max));

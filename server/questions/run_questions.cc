@@ -24,11 +24,13 @@ session::RunState state_of(const Asked& asked) {
   state.playing = run.has_value();
   state.level_sequence = run ? run->sequence : 0;
   state.level_tick = run ? run->tick : 0;
-  for (const KeepReport& report : run ? std::vector<KeepReport>() : world.kept()) {
+  // What was kept may concern anything.
+  const bool tells_kept = !run && !asked.sight;
+  for (const KeepReport& report : tells_kept ? world.kept() : std::vector<KeepReport>()) {
     state.kept += report.messages;
     state.nil_references += report.nil_references;
     for (const std::string& why : report.skipped)
-      if (!asked.sight && state.not_kept.size() < lines_max) state.not_kept.push_back(why);
+      if (state.not_kept.size() < lines_max) state.not_kept.push_back(why);
   }
   return state;
 }

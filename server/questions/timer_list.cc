@@ -29,11 +29,15 @@ class TimerList final : public Inquiry {
     const auto& waiting = asked_.registry.host().timers().waiting();
     auto next = waiting.upper_bound(last_);
     steps.spend(5);
-    for (; next != waiting.end() && !is_full(); ++next) {
+    for (; next != waiting.end(); ++next) {
       if (!steps.left()) return Progress::again;
       steps.spend(3);
       // What others wait for may concern anything.
-      if (asked_.sight && !is_own(next->first)) continue;
+      if (asked_.sight && !is_own(next->first)) {
+        last_ = next->first;
+        continue;
+      }
+      if (is_full()) break;
       add(next->first, BatchView(next->second.batch).inner());
     }
     if (!asked_.has_room(bytes())) return Progress::room;
@@ -62,6 +66,8 @@ class TimerList final : public Inquiry {
     page_.due_ns.push_back(key.due_ns);
     page_.types.push_back(batch.type());
     page_.targets.push_back(first_target(batch));
+    // Whether the entity was hidden must not show.
+    if (asked_.sight) page_.targets.back().generation &= ~replacing_bit;
     page_.counts.push_back(batch.count());
     page_.own.push_back(is_own(key) ? 1 : 0);
   }

@@ -120,7 +120,8 @@ class Informing final : public SeldomWork {
     info.autosave_ns = durable.autosave_ns;
     info.error = durable.error;
     info.save_error = text_of(of.world.save_error());
-    if (info.save_error.empty()) info.save_error = of.world.size_warning();
+    // The size of the files depends on it, too.
+    if (info.save_error.empty() && !asked_.sight) info.save_error = of.world.size_warning();
     if (const std::optional<Run> run = of.world.run()) {
       info.playing = true;
       info.level_tick = run->tick;

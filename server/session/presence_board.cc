@@ -48,7 +48,7 @@ void PresenceBoard::join(const std::shared_ptr<Session>& session) {
   entry.shown.user = session->user;
   entry.shown.name = session->name;
   entry.shown.kind = session->kind;
-  entry.changed = ++changes_;
+  entry.changed = entry.joined = ++changes_;
   untold_ = true;
 }
 
@@ -109,8 +109,8 @@ session::Presence PresenceBoard::get(const Session& from, const session::GetPres
   for (auto at = entries_.upper_bound(what.after); at != entries_.end(); ++at) {
     page.more = bytes >= bytes_max;
     if (page.more) break;
-    bytes += bytes_of(at->second.shown);
     page.people.push_back(shown_to(from, at->second.shown));
+    bytes += bytes_of(page.people.back());
   }
   // Later pages may be older than what the follower is told, but not newer.
   if (const auto own = entries_.find(from.number); own != entries_.end() && what.follow == 1 && !own->second.told)
@@ -126,10 +126,12 @@ void PresenceBoard::tell() {
 }
 
 void PresenceBoard::tell(Entry& follower) {
+  // If the user may not see everything, what others set is left out, so it changes nothing.
+  const auto changes = follower.session->rights.sight() ? &Entry::joined : &Entry::changed;
   std::vector<const Entry*> changed;
   for (const auto& [number, entry] : entries_)
-    if (entry.changed > *follower.told && &entry != &follower) changed.push_back(&entry);
-  std::ranges::sort(changed, {}, &Entry::changed);
+    if (entry.*changes > *follower.told && &entry != &follower) changed.push_back(&entry);
+  std::ranges::sort(changed, {}, changes);
   session::Presence told;
   std::size_t bytes = 0;
   std::uint64_t through = changes_;
@@ -143,12 +145,12 @@ void PresenceBoard::tell(Entry& follower) {
   }
   for (const Entry* each : changed) {
     if (bytes >= told_bytes_max) {
-      through = each->changed - 1;
+      through = each->*changes - 1;
       untold_ = true;
       break;
     }
-    bytes += bytes_of(each->shown);
     told.people.push_back(shown_to(*follower.session, each->shown));
+    bytes += bytes_of(told.people.back());
   }
   if (!told.people.empty()) {
     if (!follower.session->outgoing()->has_answer_room(bytes)) {

@@ -39,6 +39,7 @@ class PresenceBoard {
     std::shared_ptr<Session> session;
     session::Present shown;
     std::uint64_t changed = 0;  // value of `changes_` when `shown` was changed
+    std::uint64_t joined = 0;   // value of `changes_` when the session joined
     // If the session follows: the value of `changes_` up to which it was told.
     std::optional<std::uint64_t> told;
   };

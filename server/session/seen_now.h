@@ -13,6 +13,10 @@
 
 namespace muster {
 
+/// Set in the generation of the ids that replace those of hidden entities in edits
+/// (server/edits/hidden_targets.h). No entity has such an id.
+constexpr std::uint32_t replacing_bit = 0x80000000u;
+
 /// Must be used only on the world thread. Follows the changes of the tree and of the types by
 /// itself.
 class SeenNow {

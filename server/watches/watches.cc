@@ -263,7 +263,8 @@ void Watches::close_all(const Session& session) {
 
 std::uint64_t Watches::entities_of(const Entry& entry) {
   const bool is_open = entry.figures->is_open.load(std::memory_order_acquire);
-  return is_open ? entry.figures->entities.load(std::memory_order_relaxed) : entry.entities;
+  if (is_open) return entry.figures->entities.load(std::memory_order_relaxed);
+  return entry.seen ? 0 : entry.entities;  // an estimate would count hidden entities
 }
 
 std::uint64_t Watches::entities() const {

@@ -32,6 +32,7 @@ class HandWorld final : public WorldSide {
   std::uint64_t its_epoch = 0, its_lineage = 1;
   std::function<AppliedRequests*()> gives_applied_requests;
   std::function<std::optional<Run>()> gives_run;
+  std::function<std::vector<KeepReport>()> gives_kept;
   std::function<std::expected<void, std::string>(bool)> on_set_run;  ///< done at once
 
   std::uint64_t epoch() const override { return its_epoch; }
@@ -44,6 +45,7 @@ class HandWorld final : public WorldSide {
     else
       WorldSide::set_run(on, std::move(then));
   }
+  std::vector<KeepReport> kept() const override { return gives_kept ? gives_kept() : WorldSide::kept(); }
   const WorldFacts& facts() const noexcept override { return known; }
   void wake() override { on_wake(); }
   void wake_in(std::chrono::nanoseconds time) override {
