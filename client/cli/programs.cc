@@ -58,6 +58,8 @@ void run_on_file(const Common& common, const std::vector<std::string>& arguments
 bool is_slice_file(const std::string& path) {
   constexpr std::string_view magic = "MUSTERSL";
   std::array<char, magic.size()> head{};
+  // Opening a FIFO would wait for a writer.
+  if (std::error_code ignored; !std::filesystem::is_regular_file(path, ignored)) return false;
   std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (!file) return false;
   const std::size_t read = std::fread(head.data(), 1, head.size(), file);

@@ -354,7 +354,7 @@ def a_server_that_drains_tells_its_sessions_and_ends_when_they_have_left(folder)
 
 def a_server_that_drains_ends_after_its_time_though_sessions_stay(folder):
     folder.run("new", "game.muster", "--schema", GAME)
-    server = served(folder, "drain-time = 0.3\n")
+    server = served(folder, "drain-time = 0.3\n[limits]\nresume_ns_max = 200000000\n")
     stays = folder.start(MUSTER, "watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: len(folder.json("who")) == 2, "no watch")
     server.send_signal(signal.SIGUSR2)

@@ -162,8 +162,8 @@ def a_past_state_comes_back_by_its_tick_or_time_and_the_restore_can_be_taken_bac
     holds(folder.error(REFUSED, "restore", "--at", "5"), "a run is on: `muster stop` ends it")
 
 
-def session_of(folder):
-    beside = json.loads((folder.path / "game.muster-server.json").read_text())
+def session_of(served):
+    beside = json.loads((served.path / "game.muster-server.json").read_text())
     session = Session(Stream(beside["address"]), SESSION.read_bytes())
     session.hello(beside["token"])
     session.get_schema()
