@@ -267,7 +267,7 @@ export class TemplateLinks {
         if (!client) return null;
         const operations: Operation[] = [];
         const revision = this.next_revision(name);
-        // With the revisions from before the template is read, a change of it in between is refused.
+        // With the revisions from before the read, a change of the template in between is refused.
         const trees = this.instances(name);
         if (is_first) {
           const old = await this.read(client, name);
