@@ -22,6 +22,9 @@ namespace {
 /// Returns an id that no entity has, from which the entity can be found again.
 Entity dead_id_of(Entity e) noexcept { return {e.index, e.generation ^ replacing_bit}; }
 
+/// An id that no entity ever has. Not derived from another id, of which an entity might be alive.
+constexpr Entity no_entity{0xffffffffu, 0xffffffffu};
+
 class HiddenTargets {
  public:
   HiddenTargets(const EntityRegistry& registry, SeenNow& sight, std::vector<Entity>& replaced)
@@ -179,7 +182,7 @@ class HiddenTargets {
   Placed placed_now(Entity e) const {
     if (const auto placed = placed_.find(e); placed != placed_.end()) return placed->second;
     // An entity that is not alive may be a node of a template that this edit merges.
-    if (!registry_.alive(e)) return {dead_id_of(e), std::nullopt};
+    if (!registry_.alive(e)) return {no_entity, std::nullopt};
     const std::string_view name = registry_.name(e);
     return {registry_.parent(e), Text{name.empty() ? 0 : hash64(name)}};
   }
