@@ -216,8 +216,8 @@ struct Listener::Impl final : Loop {
               : Site::Slices{[this](std::string_view token) {
                                const Admitted user = door.users.admit(token, Users::Clock::now());
                                if (user.rights.role < RemoteRight::control) return false;
-                               const WriteRules* const rules = door.rules.of(user.user, user.name, user.rights.role);
-                               return !rules || !rules->sight();
+                               const WriteRules* const judged = door.rules.of(user.user, user.name, user.rights.role);
+                               return !judged || !judged->sight();
                              },
                              [this](auto then) {
                                slices.make(options.world_folder + "/" + options.world_file, std::move(then));

@@ -23,7 +23,7 @@ class AlignedBatch {
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)).first(bytes_); }
   TypeId type() const {
     BatchHeader header;
-    std::memcpy(&header, words_.data(), sizeof header);
+    std::memcpy(static_cast<void*>(&header), words_.data(), sizeof header);
     return header.type;
   }
 
