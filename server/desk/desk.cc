@@ -5,6 +5,7 @@
 #include "registry/apply/timers.h"
 #include "registry/host.h"
 #include "registry/observe/clock.h"
+#include "server/questions/answers.h"
 #include "server/questions/questions.h"
 #include "system/mutex.h"
 #include "system/random_id.h"
@@ -166,18 +167,10 @@ void Desk::learn_types() {
   schemas_known_ = schemas.size();
   if (first) return;
   for (const auto& session : present) {
-    if (session->rights.sight()) {
+    if (session->rights.sight())
       tell_visible_schemas(*session, *before, *made);
-      continue;
-    }
-    for (std::size_t i = known; i < schemas.size(); ++i) {
-      session::Schema schema;
-      schema.index = static_cast<std::uint32_t>(i);
-      schema.count = static_cast<std::uint32_t>(schemas.size());
-      const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
-      schema.bytes.assign(bytes.begin(), bytes.end());
-      answer(*session, 0, schema);
-    }
+    else
+      tell_schemas(*session, schemas, known);
   }
 }
 
@@ -185,15 +178,11 @@ void Desk::tell_visible_schemas(Session& to, const TypeTable& before, const Type
   const Sight& sight = *to.rights.sight();
   const std::size_t known = visible_types(before, sight)->schemas().size();
   const auto visible = visible_types(now, sight);
-  const auto schemas = visible->schemas();
-  for (std::size_t i = known; i < schemas.size(); ++i) {
-    session::Schema schema;
-    schema.index = static_cast<std::uint32_t>(i);
-    schema.count = static_cast<std::uint32_t>(schemas.size());
-    const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
-    schema.bytes.assign(bytes.begin(), bytes.end());
-    answer(to, 0, schema);
-  }
+  tell_schemas(to, visible->schemas(), known);
+}
+
+void Desk::tell_schemas(Session& to, std::span<const std::vector<std::byte>> schemas, std::size_t known) {
+  for (std::size_t i = known; i < schemas.size(); ++i) answer(to, 0, schema_message(schemas, i));
 }
 
 void Desk::end_sights(const std::vector<std::uint64_t>& users) {

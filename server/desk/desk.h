@@ -178,6 +178,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   void wake();
   void learn_types() override;
   static void tell_visible_schemas(Session& to, const TypeTable& before, const TypeTable& now);
+  /// Sends the schemas behind the first `known` ones.
+  static void tell_schemas(Session& to, std::span<const std::vector<std::byte>> schemas, std::size_t known);
   struct Away {
     std::shared_ptr<Session> session;
     std::uint64_t until_ns;  // steady-clock time

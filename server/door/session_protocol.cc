@@ -438,14 +438,8 @@ void SessionProtocol::answer_at_door(const session::GetSchema&, std::uint64_t re
   // The world may have learned types since the last frame was judged.
   const std::shared_ptr<const TypeTable> types = visible_types();
   const auto schemas = types->schemas();
-  for (std::size_t i = 0; i < schemas.size(); ++i) {
-    session::Schema schema;
-    schema.index = static_cast<std::uint32_t>(i);
-    schema.count = static_cast<std::uint32_t>(schemas.size());
-    const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[i].data()), schemas[i].size());
-    schema.bytes.assign(bytes.begin(), bytes.end());
-    answer(*session_, request, schema, i + 1 < schemas.size() ? std::uint32_t{frame_more} : 0);
-  }
+  for (std::size_t i = 0; i < schemas.size(); ++i)
+    answer(*session_, request, schema_message(schemas, i), i + 1 < schemas.size() ? std::uint32_t{frame_more} : 0);
 }
 
 void SessionProtocol::refuse_user(const UserFault& fault, std::uint64_t request) { refuse(user_fault(fault), request); }

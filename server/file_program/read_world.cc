@@ -45,22 +45,6 @@ std::expected<void, std::string> copy_files(const std::string& from, const std::
 
 }  // namespace
 
-std::expected<ScratchFolder, std::string> ScratchFolder::make() {
-  std::error_code failure;
-  const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
-  if (failure) return std::unexpected("there is no folder for temporary files: " + failure.message());
-  std::string path = (temporary / "muster-XXXXXX").string();
-  if (!::mkdtemp(path.data()))
-    return std::unexpected("cannot make a folder like " + path + ": " + std::strerror(errno));
-  return ScratchFolder(std::move(path));
-}
-
-ScratchFolder::~ScratchFolder() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   ReadWorld world(path);
   const std::string real = real_path(path);  // the -wal and the lock file are next to it
@@ -75,10 +59,17 @@ std::expected<ReadWorld, WorldError> ReadWorld::open(const std::string& path) {
   const bool is_open = locked.error().code() == WorldErrorCode::in_use;
   const bool may_not_be_written = locked.error().code() == WorldErrorCode::denied && is_left_alone(real);
   if (!is_open && !may_not_be_written) return std::unexpected(locked.error());
-  auto folder = ScratchFolder::make();
-  if (!folder) return std::unexpected(WorldError(WorldErrorCode::io, path, folder.error()));
-  world.folder_.emplace(std::move(*folder));
-  const std::string copy = world.folder_->path() + "/copy.muster";
+  std::error_code failure;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(failure);
+  if (failure)
+    return std::unexpected(
+        WorldError(WorldErrorCode::io, path, "there is no folder for temporary files: " + failure.message()));
+  world.folder_ = std::make_unique<TemporaryFolder>(temporary, "muster-");
+  if (const int error = world.folder_->error(); error != 0)
+    return std::unexpected(WorldError(
+        WorldErrorCode::io, path,
+        "cannot make a folder like " + (temporary / "muster-XXXXXX").string() + ": " + std::strerror(error)));
+  const std::string copy = (world.folder_->path() / "copy.muster").string();
   if (is_open) {
     if (auto copied = back_up(path, copy); !copied) return std::unexpected(copied.error());
   } else {
@@ -125,20 +116,9 @@ std::expected<JournalReport, WorldError> ReadWorld::journal(
     const std::function<void(const JournalGroup&, const JournalRecord&)>& take) {
   auto read = file_->journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (!begin(group)) return false;
-    const std::string place = "journal group " + std::to_string(group.id);
-    RecordReader reader(group.records, group.first);
-    for (;;) {
-      auto record = reader.next(registry.types());
-      if (!record) return std::unexpected(place + ", " + record.error().text);
-      if (!*record) break;
-      if ((*record)->kind == JournalRecord::Kind::schema)
-        if (auto added = registry.types().add_schema((*record)->schema); !added)
-          return std::unexpected(place + ": the schema does not fit: " + added.error().text());
-      take(group, **record);
-    }
-    if (reader.next_sequence() == group.last + 1) return true;
-    return std::unexpected(place + ": ends with input " + std::to_string(reader.next_sequence() - 1) + ", not " +
-                           std::to_string(group.last));
+    const auto whole = read_group(group, registry.types(), [&](const JournalRecord& record) { take(group, record); });
+    if (!whole) return std::unexpected(whole.error());
+    return true;
   });
   if (!read) return std::unexpected(error(read.error()));
   return read;

@@ -4,6 +4,7 @@
 
 #include <expected>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,28 +16,14 @@
 #include "server/world/journal/journal_group.h"
 #include "server/world/journal/record_reader.h"
 #include "server/world/replay/slice.h"
+#include "system/temporary_folder.h"
 
 namespace muster {
-
-/// A temporary directory. The destructor removes it with all of its contents. Movable.
-class ScratchFolder {
- public:
-  /// Creates the directory. On failure, returns a description of the system's error.
-  [[nodiscard]] static std::expected<ScratchFolder, std::string> make();
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder();
-  const std::string& path() const noexcept { return path_; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 class ReadWorld {
  public:
   /// Opens and locks the existing world at `path`. If another process has the world open, or if the
-  /// file is not writable, copies it to a ScratchFolder (in $TMPDIR) and opens the copy. Does not
+  /// file is not writable, copies it to a TemporaryFolder (in $TMPDIR) and opens the copy. Does not
   /// change the file at `path`. Errors refer to `path`.
   [[nodiscard]] static std::expected<ReadWorld, WorldError> open(const std::string& path);
 
@@ -64,7 +51,7 @@ class ReadWorld {
   explicit ReadWorld(std::string path) : path_(std::move(path)) {}
   std::string path_;
   bool running_ = false;
-  std::optional<ScratchFolder> folder_;
+  std::unique_ptr<TemporaryFolder> folder_;
   std::optional<WorldFile> file_;  // destroyed before its folder
 };
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "server/questions/inquiry.h"
 #include "server/session/shown_text.h"
@@ -16,6 +19,16 @@ namespace muster {
 inline std::uint32_t rows_allowed(std::uint32_t asked, const ServerLimits& limits) {
   constexpr std::uint32_t rows_default = 1000;
   return std::min(asked == 0 ? rows_default : asked, limits.rows_max);
+}
+
+/// The message that tells a session the schema at this index.
+inline session::Schema schema_message(std::span<const std::vector<std::byte>> schemas, std::size_t index) {
+  session::Schema schema;
+  schema.index = static_cast<std::uint32_t>(index);
+  schema.count = static_cast<std::uint32_t>(schemas.size());
+  const auto bytes = std::span(reinterpret_cast<const std::uint8_t*>(schemas[index].data()), schemas[index].size());
+  schema.bytes.assign(bytes.begin(), bytes.end());
+  return schema;
 }
 
 /// Creates an inquiry that answers with the fault.

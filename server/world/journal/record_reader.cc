@@ -246,4 +246,22 @@ std::expected<std::optional<JournalRecord>, JournalFault> RecordReader::read_sch
                        .schema = record.subspan(sizeof schema, static_cast<std::size_t>(schema.length))};
 }
 
+std::expected<void, std::string> read_group(const JournalGroup& group, TypeTable& types,
+                                            const std::function<void(const JournalRecord&)>& take) {
+  const std::string place = "journal group " + std::to_string(group.id);
+  RecordReader reader(group.records, group.first);
+  for (;;) {
+    const auto record = reader.next(types);
+    if (!record) return std::unexpected(place + ", " + record.error().text);
+    if (!*record) break;
+    if ((*record)->kind == JournalRecord::Kind::schema)
+      if (auto added = types.add_schema((*record)->schema); !added)
+        return std::unexpected(place + ": the schema does not fit: " + added.error().text());
+    take(**record);
+  }
+  if (reader.next_sequence() == group.last + 1) return {};
+  return std::unexpected(place + ": ends with input " + std::to_string(reader.next_sequence() - 1) + ", not " +
+                         std::to_string(group.last));
+}
+
 }  // namespace muster

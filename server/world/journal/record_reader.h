@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "registry/delivery/registry_core.h"
+#include "server/world/journal/journal_group.h"
 
 namespace muster {
 
@@ -86,5 +88,10 @@ class RecordReader {
   std::size_t at_ = 0, begin_ = 0;  // end and start offsets of the current record
   std::vector<std::byte> mended_, converted_;
 };
+
+/// Reads all records of a group, adds the schemas among them to `types`, and then calls take() with
+/// each one. The error is a sentence that gives the position.
+[[nodiscard]] std::expected<void, std::string> read_group(const JournalGroup& group, TypeTable& types,
+                                                          const std::function<void(const JournalRecord&)>& take);
 
 }  // namespace muster

@@ -26,21 +26,9 @@ namespace fs = std::filesystem;
 std::expected<void, std::string> read_groups(const Slice& slice, EntityRegistry& registry) {
   std::uint64_t next = slice.sequence + 1, id = 0;
   for (const JournalGroup& group : slice.groups) {
-    const std::string place = "journal group " + std::to_string(group.id);
     if (group.first != next || group.last + 1 < group.first || (id != 0 && group.id != id))
-      return std::unexpected(place + " does not follow what is before it");
-    RecordReader reader(group.records, group.first);
-    for (;;) {
-      auto record = reader.next(registry.types());
-      if (!record) return std::unexpected(place + ", " + record.error().text);
-      if (!*record) break;
-      if ((*record)->kind == JournalRecord::Kind::schema)
-        if (auto added = registry.types().add_schema((*record)->schema); !added)
-          return std::unexpected(place + ": the schema does not fit: " + added.error().text());
-    }
-    if (reader.next_sequence() != group.last + 1)
-      return std::unexpected(place + ": ends with input " + std::to_string(reader.next_sequence() - 1) + ", not " +
-                             std::to_string(group.last));
+      return std::unexpected("journal group " + std::to_string(group.id) + " does not follow what is before it");
+    if (auto whole = read_group(group, registry.types(), [](const JournalRecord&) {}); !whole) return whole;
     next = group.last + 1;
     id = group.id + 1;
   }
