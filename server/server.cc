@@ -174,7 +174,10 @@ struct Server::Impl final : WorldSide {
     } catch (const ServerError& error) {
       return error.what();
     }
-    desk->at_rest([this, rules = std::move(rules)] { listener->set_rules(rules); });
+    desk->at_rest([this, rules = std::move(rules)] {
+      world_thread.is_here();
+      listener->set_rules(rules);
+    });
     return {};
   }
   void set_token(const std::string& token) {

@@ -145,7 +145,8 @@ class Selected {
         if (place.field == 0) return true;
         const TypeDescriptor* const type = types.find(part.component);
         const FieldPlace* const field = type ? types.place(*type, place.field) : nullptr;
-        return field && part.offset >= field->offset && part.offset < field->offset + field->size;
+        if (!field || part.kind != PartKind::field) return field != nullptr;
+        return part.offset < field->offset + field->size && field->offset < part.offset + part.before.size();
       });
     });
   }

@@ -28,8 +28,12 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       made_(registry, shares_, world.history()),
       seen_(registry),
       applied_(world.applied_requests() ? *world.applied_requests() : own_applied_),
-      questions_([this](const Question& question) { return begin(question); },
-                 [&world] { return world.processor_ns(); }),
+      questions_(
+          [this](const Question& question) {
+            world_thread.is_here();
+            return begin(question);
+          },
+          [&world] { return world.processor_ns(); }),
       intake_(registry, limits_, world, questions_, made_, applied_, seen_),
       texts_(registry, limits_),
       timer_ids_(std::in_place, registry),
@@ -53,6 +57,7 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
                .made = made_,
                .seldom = seldom_,
                .watches_seldom = watches_seldom_} {
+  world_thread.is_here();
   const std::uint64_t epoch = world.epoch();
   epoch_ = epoch != 0 ? epoch : random_id();
   playing_ = world.run().has_value();
@@ -145,6 +150,7 @@ std::shared_ptr<const TypeTable> Desk::types() const {
 }
 
 void Desk::learn_types() {
+  world_thread.is_here();
   const auto schemas = registry_.types().schemas();
   const std::shared_ptr<const TypeTable> before = types();
   const bool first = before == nullptr;
@@ -244,6 +250,7 @@ void Desk::call_at_rest() {
 }
 
 void Desk::before_flush() {
+  world_thread.is_here();
   woken_.exchange(false);  // from here on, requests handed over before a wake are visible
   if (rest_wanted_.load(std::memory_order_relaxed) && rest_wanted_.exchange(false)) call_at_rest();
   std::vector<std::shared_ptr<Session>> came, returned;
@@ -276,6 +283,7 @@ void Desk::end_sessions() {
   const std::uint64_t begun_ns = processor_ns();
   bool any = false;
   std::erase_if(leaving_, [&](const std::shared_ptr<Session>& session) {
+    world_thread.is_here();
     const bool dropped = too_many > 0 || session->evicted.load(std::memory_order_relaxed);
     if (session->requests.front() && !dropped) return false;
     too_many -= too_many > 0 ? 1 : 0;
@@ -291,6 +299,7 @@ void Desk::end_sessions() {
 }
 
 void Desk::after_flush(EntityRegistry& registry) {
+  world_thread.is_here();
   const std::uint64_t steps_before = intake_.counters().steps;
   timer_ids_->give_back();
   learn_types();
@@ -332,10 +341,12 @@ void Desk::after_flush(EntityRegistry& registry) {
 }
 
 void Desk::epoch_ends() {
+  world_thread.is_here();
   for (const auto& session : present()) return_unused(*session->seat());
 }
 
 void Desk::epoch_began(bool replaced) {
+  world_thread.is_here();
   session::NewEpoch told;
   told.sequence = registry_.sequence();
   told.clock_ns = registry_.now_ns();
@@ -387,7 +398,11 @@ void Desk::trace_watches() {
 void Desk::work_on_questions() {
   questions_put_off_ =
       !questions_put_off_ && questions_.size() > 0 && processor_ns() - flush_begun_ns_ > limits_.flush_ns;
-  if (!questions_put_off_) questions_.work(limits_.slice_steps, [this] { let_edits_in(); });
+  if (!questions_put_off_)
+    questions_.work(limits_.slice_steps, [this] {
+      world_thread.is_here();
+      let_edits_in();
+    });
   let_edits_in();
 }
 

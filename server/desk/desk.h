@@ -50,12 +50,13 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits);
   ~Desk() override;
 
-  // --- any thread
+  // --- any thread, unless the declaration names one
 
   /// Returns the Fault of a further session with these rights, or nothing if there may be one. The
   /// Fault is `sessions_max` if the server has too many sessions, and `user_sessions_max` if the
-  /// user has. Must be called on the listener's thread.
-  std::optional<session::Fault> full_for(const Rights& rights, std::uint64_t user) const;
+  /// user has.
+  std::optional<session::Fault> full_for(const Rights& rights, std::uint64_t user) const
+      MUSTER_REQUIRES(listener_thread);
   /// Adds an accepted session with its first connection. `user` is the number of the session's
   /// user, or 0 if the session uses one of the server's own tokens. Returns null if full_for()
   /// would return a Fault. `greet` is called before anything else can be sent to the
@@ -63,13 +64,13 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// to read numbers. The session takes its seat at the beginning of the next flush.
   std::shared_ptr<Session> join(const Rights& rights, std::string name, std::string kind,
                                 std::shared_ptr<Connection> connection, std::uint64_t user,
-                                const std::function<void(Session&)>& greet, bool resumable = false);
+                                const std::function<void(Session&)>& greet, bool resumable = false)
+      MUSTER_REQUIRES(listener_thread);
   /// Must be called when a connection has ended. If the connection belonged to a session, that
   /// session ends once all of its requests have been processed, unless it can be resumed: then it
   /// is away, and ends after resume_time_max. A session is not away if its client said Goodbye, if
-  /// it was evicted, or if it was closed because of an error in the protocol. Must be called on the
-  /// listener's thread.
-  void leave(const Connection& connection);
+  /// it was evicted, or if it was closed because of an error in the protocol.
+  void leave(const Connection& connection) MUSTER_REQUIRES(listener_thread);
   /// A request to resume a session, whose proof (server/access/resume_key.h) has been accepted.
   struct ResumeAsked {
     std::uint64_t session = 0, user = 0;
@@ -84,14 +85,14 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// and closed. `greet` is called, like in join(), before anything else can be sent on the new
   /// connection; it must queue the Welcome there. A session of the world's previous process can be
   /// resumed within resume_time_max after the start of this desk; it then gets `rights`, `name` and
-  /// `kind`. Must be called on the listener's thread.
+  /// `kind`.
   std::expected<std::shared_ptr<Session>, NotResumed> resume(const ResumeAsked& asked, const Rights& rights,
                                                              std::string name, std::string kind,
                                                              const std::shared_ptr<Connection>& connection,
-                                                             const std::function<void(Session&)>& greet);
+                                                             const std::function<void(Session&)>& greet)
+      MUSTER_REQUIRES(listener_thread);
   /// Ends the sessions of a user that are away, and drops their requests. Returns their number.
-  /// Must be called on the listener's thread.
-  std::uint32_t evict_away(std::uint64_t user);
+  std::uint32_t evict_away(std::uint64_t user) MUSTER_REQUIRES(listener_thread);
   std::uint32_t away_sessions() const;  ///< number of sessions that are away
   /// Accepts a copy of a batch that has passed judge(). Returns false, without accepting the batch,
   /// if the session has too many pending bytes. A session may have at most requests_max unanswered
@@ -100,9 +101,9 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// request arrived; 0 means the current time. Several batches can be passed on together: the
   /// world may not see a batch until pass_on() is called.
   [[nodiscard]] bool take_next(Session& session, std::uint64_t request, BatchView batch, bool for_world, bool latest,
-                               std::uint64_t came_ns = 0);
+                               std::uint64_t came_ns = 0) MUSTER_REQUIRES(listener_thread);
   /// Passes the accepted batches of the session, if there are any, on to the world thread.
-  void pass_on(Session& session) {
+  void pass_on(Session& session) MUSTER_REQUIRES(listener_thread) {
     if (session.requests.pass_on()) wake();
   }
 
@@ -150,22 +151,27 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
 
   /// Gives an empty seat to a session that has no seat at this desk, and starts taking the
   /// session's edits. Must be called between inputs.
-  void take_seat(const std::shared_ptr<Session>& session);
+  void take_seat(const std::shared_ptr<Session>& session) MUSTER_REQUIRES(world_thread);
   /// Ends a session's seat: returns its unused ids to the world, and forgets its timers, texts, and
   /// counts. Pending timers stay in the world, and the ids that they will use stay granted until
   /// the timers have fired or been cancelled. The session keeps its connection, rights, watches,
   /// and open questions. Its pending requests are kept until it takes another seat, which it must
   /// do before any other function is called for it. Must be called between inputs.
-  void leave_seat(const Session& session);
+  void leave_seat(const Session& session) MUSTER_REQUIRES(world_thread);
 
   /// Closes the connections of users whose sight has changed, and drops their questions. Sessions
   /// that can be resumed go on when their clients connect again. Must be called while the
   /// listener's thread rests.
-  void end_sights(const std::vector<std::uint64_t>& users);
+  void end_sights(const std::vector<std::uint64_t>& users) MUSTER_REQUIRES(world_thread);
 
-  const QuestionCounters& question_counters() const noexcept { return questions_.counters(); }
-  const IntakeCounters& intake_counters() const noexcept { return intake_.counters(); }
-  std::size_t questions_waiting() const noexcept override { return questions_.size(); }
+  const QuestionCounters& question_counters() const noexcept MUSTER_REQUIRES(world_thread) {
+    return questions_.counters();
+  }
+  const IntakeCounters& intake_counters() const noexcept MUSTER_REQUIRES(world_thread) { return intake_.counters(); }
+  std::size_t questions_waiting() const noexcept override {
+    world_thread.is_here();
+    return questions_.size();
+  }
   void before_flush() override;
   void after_flush(EntityRegistry& registry) override;
   void epoch_ends() override;
@@ -185,45 +191,50 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
     std::uint64_t until_ns;  // steady-clock time
   };
   bool is_of_earlier_desk(std::uint64_t session) const noexcept { return (session ^ instance_) >> 32 != 0; }
-  void end_sessions();
+  void end_sessions() MUSTER_REQUIRES(world_thread);
   bool stays_away(const Session& session) const;
   /// Begins to end a session that is not in away_.
   void let_go(std::shared_ptr<Session> session) MUSTER_REQUIRES(mutex_);
   void end_away(std::deque<Away>::iterator at) MUSTER_REQUIRES(mutex_);
   /// Ends the sessions that have been away for too long. Returns the time, in ns, until the next
   /// one is due, or 0 if there is none.
-  std::uint64_t end_away();
+  std::uint64_t end_away() MUSTER_REQUIRES(world_thread);
   std::expected<std::shared_ptr<Session>, NotResumed> resume_own(const ResumeAsked& asked,
                                                                  const std::shared_ptr<Connection>& connection,
-                                                                 const std::function<void(Session&)>& greet);
-  void end_session(const std::shared_ptr<Session>& session);
-  std::unique_ptr<Inquiry> begin(const Question& question);
-  std::shared_ptr<SeenNow> seen_by(const Session& session) {
+                                                                 const std::function<void(Session&)>& greet)
+      MUSTER_REQUIRES(listener_thread);
+  void end_session(const std::shared_ptr<Session>& session) MUSTER_REQUIRES(world_thread);
+  std::unique_ptr<Inquiry> begin(const Question& question) MUSTER_REQUIRES(world_thread);
+  std::shared_ptr<SeenNow> seen_by(const Session& session) MUSTER_REQUIRES(world_thread) {
     return session.rights.rules ? seen_.of(session.rights.rules->sight()) : nullptr;
   }
   std::vector<std::shared_ptr<Session>> present() const override;
   std::vector<EndedSession> ended(std::size_t limit) const override;
   std::expected<session::Granted, session::Fault> grant(Session& to, std::uint32_t count) override;
-  std::optional<session::Fault> admit(Session& from, BatchView edit) override { return intake_.admit(from, edit); }
+  std::optional<session::Fault> admit(Session& from, BatchView edit) override {
+    world_thread.is_here();
+    return intake_.admit(from, edit);
+  }
   std::expected<session::WouldChange, session::Fault> try_edit(const Session& from, const session::DryRun& what,
                                                                bool keeps_history) override {
+    world_thread.is_here();
     return intake_.try_edit(from, what, keeps_history);
   }
   std::uint64_t uptime_ns() const override;
   std::uint64_t processor_ns() const { return world_.processor_ns(); }
   /// Notifies all sessions when the disk begins to fail. While the disk is failing, notifies the
   /// new sessions in `came`.
-  void tell_of_disk(std::span<const std::shared_ptr<Session>> came);
+  void tell_of_disk(std::span<const std::shared_ptr<Session>> came) MUSTER_REQUIRES(world_thread);
   std::uint64_t keep_unused(std::vector<session::Granted>& grants) const;
   /// Returns the Fault if all sessions of the user together would have too many unused ids after a
   /// grant of `more`.
   std::optional<session::Fault> refuses_ids(const Session& to, std::uint32_t more) const;
-  void return_unused(Seat& from);
-  void tell_figures();
-  void work_on_questions();
-  void let_edits_in();
-  Figures figures() const;
-  void trace_watches();
+  void return_unused(Seat& from) MUSTER_REQUIRES(world_thread);
+  void tell_figures() MUSTER_REQUIRES(world_thread);
+  void work_on_questions() MUSTER_REQUIRES(world_thread);
+  void let_edits_in() MUSTER_REQUIRES(world_thread);
+  Figures figures() const MUSTER_REQUIRES(world_thread);
+  void trace_watches() MUSTER_REQUIRES(world_thread);
 
   EntityRegistry& registry_;
   WorldSide& world_;
@@ -263,14 +274,15 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   // Sessions ended by a Fault, newest last.
   std::deque<EndedSession> ended_ MUSTER_GUARDED_BY(mutex_);
 
-  // Used on the world thread.
-  std::vector<std::shared_ptr<Session>> leaving_;  // some of their requests may still be pending
-  Shares shares_;                                  // thread-safe
+  std::vector<std::shared_ptr<Session>> leaving_
+      MUSTER_GUARDED_BY(world_thread);  // some of their requests may still be pending
+  Shares shares_;                       // thread-safe
   MadeThings made_;
   SeenNows seen_;
   AppliedRequests own_applied_;  // used if the world does not remember them
   AppliedRequests& applied_;
-  bool earlier_forgotten_ = false;  // requests of sessions of an earlier desk that did not return
+  bool earlier_forgotten_ MUSTER_GUARDED_BY(world_thread) =
+      false;  // requests of sessions of an earlier desk that did not return
   QuestionQueue questions_;
   Intake intake_;
   Seldom seldom_, watches_seldom_;  // scheduled separately, because opening a watch is quick
@@ -284,12 +296,15 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   DurableQuestions durable_;
   HistoryQuestions history_;
   const AnswerSources sources_;
-  std::string disk_error_, save_error_;  // state most recently reported to sessions and the log
-  std::size_t schemas_known_ = 0;
-  std::uint64_t flush_begun_ns_ = 0, edits_taken_ns_ = 0;  // processor time
-  bool questions_put_off_ = false, ends_put_off_ = false;  // in the last flush
-  std::uint64_t wake_due_ns_ = 0;                          // steady-clock time of the most recent
-                                                           // wake request
+  std::string disk_error_ MUSTER_GUARDED_BY(world_thread), save_error_
+      MUSTER_GUARDED_BY(world_thread);  // state most recently reported to sessions and the log
+  std::size_t schemas_known_ MUSTER_GUARDED_BY(world_thread) = 0;
+  std::uint64_t flush_begun_ns_ MUSTER_GUARDED_BY(world_thread) = 0, edits_taken_ns_ MUSTER_GUARDED_BY(world_thread) =
+                                                                         0;  // processor time
+  bool questions_put_off_ MUSTER_GUARDED_BY(world_thread) = false, ends_put_off_ MUSTER_GUARDED_BY(world_thread) =
+                                                                       false;  // in the last flush
+  std::uint64_t wake_due_ns_ = 0;                                              // steady-clock time of the most recent
+                                                                               // wake request
 };
 
 }  // namespace muster

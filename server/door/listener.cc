@@ -145,6 +145,7 @@ struct Listener::Impl final : Loop {
         [this](auto write, auto then) { run_beside(Beside::users, std::move(write), std::move(then)); });
     door.rules.set(std::move(options.rules));
     door.evict = [this](std::uint64_t user, const session::Fault& why) {
+      listener_thread.is_here();
       std::uint32_t sessions = 0;
       for (const auto& connection : present()) sessions += connection->evict(user, why) ? 1 : 0;
       return sessions + desk.evict_away(user);

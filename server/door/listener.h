@@ -62,9 +62,8 @@ class Listener {
   void call_in(std::chrono::nanoseconds time, std::function<void()> f);
   /// Calls `act` while the listener's thread does nothing.
   void while_resting(const std::function<void()>& act);
-  /// Changes the rules for what users may write. Must be called on the world thread while the
-  /// listener's thread rests.
-  void set_rules(std::vector<AccessRule> rules);
+  /// Changes the rules for what users may write. Must be called while the listener's thread rests.
+  void set_rules(std::vector<AccessRule> rules) MUSTER_REQUIRES(world_thread);
   /// Replaces the server's own token, and ends the sessions that use the old one. May be called on
   /// any thread.
   void set_own_token(const std::string& token);

@@ -56,6 +56,7 @@ SessionProtocol::SessionProtocol(Door& door, std::shared_ptr<Connection> connect
 }
 
 SessionProtocol::~SessionProtocol() {
+  listener_thread.is_here();
   (void)may_receive(0);
   outgoing_.close();
   if (!session_) return;

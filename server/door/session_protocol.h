@@ -48,7 +48,7 @@ struct Door {
   PresenceBoard presence = {};
 };
 
-/// Must be used by only one thread at a time.
+/// Must be used on the listener's thread.
 class SessionProtocol {
  public:
   /// `address` is the client's address, for the log. The door must outlive this object.
@@ -63,13 +63,13 @@ class SessionProtocol {
     held,    ///< stop reading for held_for, then call let_go
     closed,  ///< stop reading, but send the remaining frames in the queue
   };
-  Outcome on_frame(const WireFrame& frame);
+  Outcome on_frame(const WireFrame& frame) MUSTER_REQUIRES(listener_thread);
   /// Must be called when bytes have arrived. The time of the call counts as the arrival time of the
   /// frames that are offered next.
   void on_bytes();
   /// Must be called when no further complete frames are available. Makes the accepted requests
   /// visible to the world.
-  void on_no_more();
+  void on_no_more() MUSTER_REQUIRES(listener_thread);
   /// Must be called if the bytes are not valid frames. Ends the session.
   void on_fault(const FrameFault& fault);
   std::chrono::nanoseconds held_for() const noexcept { return held_for_; }
@@ -113,23 +113,23 @@ class SessionProtocol {
   /// Returns the session's number, name, and kind for the log, in the format of `muster who`.
   std::string shown_session() const;
   Outcome refuse(const session::Fault& fault, std::uint64_t request, bool told = true);
-  Outcome on_hello(const WireFrame& frame);
+  Outcome on_hello(const WireFrame& frame) MUSTER_REQUIRES(listener_thread);
   /// Answers a Hello that does not contain the token with a Challenge.
-  Outcome challenge(const session::Hello& hello, std::uint64_t request);
-  Outcome on_proof(const WireFrame& frame);
+  Outcome challenge(const session::Hello& hello, std::uint64_t request) MUSTER_REQUIRES(listener_thread);
+  Outcome on_proof(const WireFrame& frame) MUSTER_REQUIRES(listener_thread);
   /// Begins the session of `admitted_`, or refuses the token.
-  Outcome greet(const session::Hello& hello, std::uint64_t request);
+  Outcome greet(const session::Hello& hello, std::uint64_t request) MUSTER_REQUIRES(listener_thread);
   /// Resumes the session that the Hello names. If that is not possible, puts the reason into the
   /// Welcome. Returns true if the session was resumed.
-  bool resumes(const session::Hello& hello, session::Welcome& welcome, std::uint64_t request);
+  bool resumes(const session::Hello& hello, session::Welcome& welcome, std::uint64_t request) MUSTER_REQUIRES(listener_thread);
   /// Fills in what depends on the session, and queues the Welcome.
   void greet(Session& session, session::Welcome& welcome, std::uint64_t request);
-  Outcome on_session_frame(const WireFrame& frame);
+  Outcome on_session_frame(const WireFrame& frame) MUSTER_REQUIRES(listener_thread);
   /// Returns true if a rate limits the user.
   bool sends_at_rate() const noexcept;
   /// `type` is the type of the message, even if the message is timed.
-  Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type);
-  Outcome on_session_message(const Judged& judged, std::uint64_t request);
+  Outcome take_in(std::uint64_t request, BatchView batch, const TypeDescriptor& type) MUSTER_REQUIRES(listener_thread);
+  Outcome on_session_message(const Judged& judged, std::uint64_t request) MUSTER_REQUIRES(listener_thread);
   /// Returns the types that the session's user may see.
   std::shared_ptr<const TypeTable> visible_types() const;
   // These functions handle questions with the cost "door"; see server/questions/question_table.h.

@@ -153,9 +153,13 @@ class SessionStream final : public ServedStream, public std::enable_shared_from_
   }
 
   void take_frames() {
+    listener_thread.is_here();
     struct NoMore {  // runs on every return
       SessionProtocol& protocol;
-      ~NoMore() { protocol.on_no_more(); }
+      ~NoMore() {
+        listener_thread.is_here();
+        protocol.on_no_more();
+      }
     };
     const NoMore no_more{protocol_};
     while (true) {

@@ -29,7 +29,7 @@ struct IntakeCounters {
   std::uint64_t take_steps_max = 0;  ///< steps in the most expensive call to take()
 };
 
-/// Must be used only on the world thread.
+/// Everything but the constructor must be used on the world thread.
 class Intake {
  public:
   /// `questions` receives the questions. All arguments must outlive this object.
@@ -45,28 +45,29 @@ class Intake {
         judge_(registry, limits) {}
 
   /// Starts taking the session's requests on behalf of its current seat.
-  void add(std::shared_ptr<Session> session);
+  void add(std::shared_ptr<Session> session) MUSTER_REQUIRES(world_thread);
   /// Stops taking the session's requests.
-  void remove(const Session& session);
+  void remove(const Session& session) MUSTER_REQUIRES(world_thread);
 
   /// Takes requests for about `steps` steps. An edit that costs more than the remaining steps is
   /// taken only if it is the first edit of the call or has already been postponed once.
-  void take(std::uint64_t steps) { take(steps, false); }
+  void take(std::uint64_t steps) MUSTER_REQUIRES(world_thread) { take(steps, false); }
   /// Takes only requests with a low cost.
-  void take_cheap(std::uint64_t steps) { take(steps, true); }
+  void take_cheap(std::uint64_t steps) MUSTER_REQUIRES(world_thread) { take(steps, true); }
   /// Checks an edit that seldom work makes and that adds permanent objects to the world. If the
   /// edit would exceed a limit, returns the fault. Otherwise, counts the edit toward the limits of
   /// the session's seat and user.
-  [[nodiscard]] std::optional<session::Fault> admit(const Session& from, BatchView edit);
+  [[nodiscard]] std::optional<session::Fault> admit(const Session& from, BatchView edit) MUSTER_REQUIRES(world_thread);
   /// Returns the changes that an edit of the session would make now, or the fault that it would
   /// get. Nothing changes. Without a history, the world refuses a Step.
   [[nodiscard]] std::expected<session::WouldChange, session::Fault> try_edit(const Session& from,
                                                                              const session::DryRun& what,
-                                                                             bool keeps_history);
+                                                                             bool keeps_history)
+      MUSTER_REQUIRES(world_thread);
   /// Returns true if further requests can be taken immediately.
-  bool can_go_on() const noexcept { return can_go_on_; }
+  bool can_go_on() const noexcept MUSTER_REQUIRES(world_thread) { return can_go_on_; }
   /// Sets the epoch. From now on, edits of sessions that have not entered it are refused.
-  void set_epoch(std::uint64_t epoch) noexcept { epoch_ = epoch; }
+  void set_epoch(std::uint64_t epoch) noexcept MUSTER_REQUIRES(world_thread) { epoch_ = epoch; }
   const IntakeCounters& counters() const noexcept { return counters_; }
 
  private:
@@ -84,19 +85,19 @@ class Intake {
   /// Returns the processor time used since the previous call, which is the time that one request
   /// took.
   std::uint64_t look_at_time();
-  void take(std::uint64_t steps, bool cheap);
+  void take(std::uint64_t steps, bool cheap) MUSTER_REQUIRES(world_thread);
   /// Returns the line whose next request would finish first, or null if no line has requests.
-  Line* next();
+  Line* next() MUSTER_REQUIRES(world_thread);
   /// Records the cost of the line's next edit. Returns true if other lines would finish before it.
-  bool others_first(Line& line, std::uint64_t steps);
+  bool others_first(Line& line, std::uint64_t steps) MUSTER_REQUIRES(world_thread);
   /// Takes consecutive requests that are cheap, single-entity game messages and do not ask for an
   /// answer. Equivalent to repeated calls of take_one(), but faster.
-  void take_known(Line& line, Steps& turn, const Steps& all);
+  void take_known(Line& line, Steps& turn, const Steps& all) MUSTER_REQUIRES(world_thread);
   /// Takes the next request. Returns false if the turn is over and the next edit was not taken.
-  bool take_one(Line& line, Steps& turn, const Steps& all);
+  bool take_one(Line& line, Steps& turn, const Steps& all) MUSTER_REQUIRES(world_thread);
   /// If all edits are currently refused, returns the reason. Otherwise, returns nothing.
   std::optional<session::Fault> closed() const;
-  void refuse(Line& line, session::Fault fault);
+  void refuse(Line& line, session::Fault fault) MUSTER_REQUIRES(world_thread);
   /// Answers an edit that a resumable session has sent again although it was handled. Returns false
   /// if the edit is new.
   bool answer_repeated(Session& from, const Request& edit);
@@ -117,7 +118,7 @@ class Intake {
   void audit(const Session& from, const Request& edit, const session::Fault* fault, std::uint64_t sequence) const;
   void enter(Seat& from, const EditCost& cost);
   /// Pushes `batch`, which is the batch of the request or the one in its EditIf.
-  void push(Line& line, const Request& edit, BatchView batch, const EditCost& cost);
+  void push(Line& line, const Request& edit, BatchView batch, const EditCost& cost) MUSTER_REQUIRES(world_thread);
 
   EntityRegistry& registry_;
   const ServerLimits& limits_;

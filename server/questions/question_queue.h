@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "server/questions/inquiry.h"
+#include "system/thread_role.h"
 
 namespace muster {
 
@@ -32,7 +33,7 @@ struct QuestionCounters {
   std::uint64_t slice_steps_max = 0;  ///< number of steps in the most expensive slice
 };
 
-/// Must be used only on the world thread. The queue's length is bounded, because
+/// The queue's length is bounded, because
 /// `ServerLimits::requests_max` limits each session. Decrements Session::open_questions for each
 /// question that is done.
 class QuestionQueue {
@@ -43,21 +44,21 @@ class QuestionQueue {
   explicit QuestionQueue(Begin begin, std::function<std::uint64_t()> processor_ns = {})
       : begin_(std::move(begin)), processor_ns_(std::move(processor_ns)) {}
 
-  void add(Question question);
+  void add(Question question) MUSTER_REQUIRES(world_thread);
   /// Removes a session that has ended, along with its unanswered questions.
-  void drop(const Session& session);
+  void drop(const Session& session) MUSTER_REQUIRES(world_thread);
 
   /// Works on questions for about `steps` steps, or for the time that this number of steps should
   /// take. The next turn goes to the user whose sessions have used the fewest steps since the user
   /// last became active, and among those sessions to the one that has used the fewest. `between` is
   /// called before each turn and may add questions.
-  void work(std::uint64_t steps, const std::function<void()>& between = {});
+  void work(std::uint64_t steps, const std::function<void()>& between = {}) MUSTER_REQUIRES(world_thread);
   /// Returns true if there is work that can continue immediately.
-  bool can_go_on() const noexcept { return can_go_on_; }
+  bool can_go_on() const noexcept MUSTER_REQUIRES(world_thread) { return can_go_on_; }
   /// Returns true if a question is waiting until seldom work is due.
-  bool waits_for_time() const noexcept { return waits_for_time_; }
-  std::size_t size() const noexcept;
-  const QuestionCounters& counters() const noexcept { return counters_; }
+  bool waits_for_time() const noexcept MUSTER_REQUIRES(world_thread) { return waits_for_time_; }
+  std::size_t size() const noexcept MUSTER_REQUIRES(world_thread);
+  const QuestionCounters& counters() const noexcept MUSTER_REQUIRES(world_thread) { return counters_; }
 
  private:
   struct Line {
@@ -70,8 +71,8 @@ class QuestionQueue {
     bool stands = false;                        // the line cannot continue in this round
   };
   std::shared_ptr<std::uint64_t> taken_by(std::uint64_t user);
-  Line* next();
-  void go_on(Line& line, Steps& steps);
+  Line* next() MUSTER_REQUIRES(world_thread);
+  void go_on(Line& line, Steps& steps) MUSTER_REQUIRES(world_thread);
   std::uint64_t now_ns() const { return processor_ns_ ? processor_ns_() : 0; }
 
   const Begin begin_;

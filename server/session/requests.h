@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "system/mutex.h"
+#include "system/thread_role.h"
 
 namespace muster {
 
@@ -51,9 +52,9 @@ class Requests {
   /// Copies the batch. If the batch would exceed the limit of the session or the limit of all
   /// sessions, returns false and does not add the batch, unless the session has no other pending
   /// requests. A single message that is `latest` replaces the newest pending message if both have
-  /// the same type and target. Must be called on the listener's thread.
+  /// the same type and target.
   [[nodiscard]] bool put(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
-                         std::uint64_t came_ns = 0, bool latest = false) {
+                         std::uint64_t came_ns = 0, bool latest = false) MUSTER_REQUIRES(listener_thread) {
     const bool took = add(batch, request, for_world, came_ns, latest);
     pass_on();
     return took;
@@ -61,30 +62,27 @@ class Requests {
   /// Like put(), but the world thread may not see the request until pass_on() is called. A full
   /// pile is passed on automatically; see was_full().
   [[nodiscard]] bool add(std::span<const std::byte> batch, std::uint64_t request, bool for_world,
-                         std::uint64_t came_ns = 0, bool latest = false);
-  /// Passes on the requests that were added. Returns false if there were none. Must be called on
-  /// the listener's thread.
-  bool pass_on();
-  /// Returns true if add() has passed on a pile since the previous call. Must be called on the
-  /// listener's thread.
-  bool was_full() noexcept { return std::exchange(was_full_, false); }
+                         std::uint64_t came_ns = 0, bool latest = false) MUSTER_REQUIRES(listener_thread);
+  /// Passes on the requests that were added. Returns false if there were none.
+  bool pass_on() MUSTER_REQUIRES(listener_thread);
+  /// Returns true if add() has passed on a pile since the previous call.
+  bool was_full() noexcept MUSTER_REQUIRES(listener_thread) { return std::exchange(was_full_, false); }
 
-  /// Returns true if put() would accept `bytes` bytes now. Must be called on the listener's thread.
-  bool has_room(std::size_t bytes) const noexcept;
+  /// Returns true if put() would accept `bytes` bytes now.
+  bool has_room(std::size_t bytes) const noexcept MUSTER_REQUIRES(listener_thread);
 
   /// Returns the oldest request, or null if there is none. The request is valid until pop(),
   /// drop(), or take() is called. The call may miss requests that are being passed on at the same
-  /// time. The caller of pass_on() wakes the world thread, which then sees them. Must be called
-  /// on the world thread.
-  Request* front() {
+  /// time. The caller of pass_on() wakes the world thread, which then sees them.
+  Request* front() MUSTER_REQUIRES(world_thread) {
     if (!taken_.empty()) [[likely]]
       return &taken_.front().requests[taken_.front().done];
     return bytes() == 0 ? nullptr : take_over();
   }
-  void pop() { release(drop()); }
+  void pop() MUSTER_REQUIRES(world_thread) { release(drop()); }
   /// Like pop(), but the request's bytes continue to count until they are released. Returns the
   /// number of those bytes.
-  std::size_t drop() {
+  std::size_t drop() MUSTER_REQUIRES(world_thread) {
     const Request& first = taken_.front().requests[taken_.front().done];
     const std::size_t bytes = first.batch.size() + first.overtaken.size() * sizeof(std::uint64_t);
     drop_first();
@@ -92,7 +90,7 @@ class Requests {
   }
   /// Returns a copy of the oldest batch, which must exist. The batch's bytes continue to count
   /// until they are released, because the batch is now pending elsewhere.
-  std::vector<std::byte> take();
+  std::vector<std::byte> take() MUSTER_REQUIRES(world_thread);
   void release(std::size_t bytes) noexcept;
   /// Returns the number of bytes that count toward the limits. May be called on any thread.
   std::size_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
@@ -119,10 +117,11 @@ class Requests {
   };
   static bool overtake(Pile& pile, std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns,
                        std::size_t room, std::ptrdiff_t& more);
-  bool overtakes(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns);
-  std::size_t room() const noexcept;
-  Request* take_over();
-  void drop_first() {
+  bool overtakes(std::span<const std::byte> batch, std::uint64_t request, std::uint64_t came_ns)
+      MUSTER_REQUIRES(listener_thread);
+  std::size_t room() const noexcept MUSTER_REQUIRES(listener_thread);
+  Request* take_over() MUSTER_REQUIRES(world_thread);
+  void drop_first() MUSTER_REQUIRES(world_thread) {
     if (Pile& first = taken_.front(); ++first.done == first.requests.size()) {
       if (emptied_.size == 0) emptied_ = first.emptied();
       taken_.pop_front();
@@ -132,15 +131,15 @@ class Requests {
   const std::size_t bytes_max_;
   const std::shared_ptr<RequestBytes> all_;
   std::atomic<std::size_t> bytes_ = 0;  // total size of the requests that were passed on
-  Pile filling_;                        // listener's thread
-  std::size_t pile_bytes_ = 0;          // listener's thread: size of the previous pile's memory
-  bool was_full_ = false;               // listener's thread
-  Pile kept_;                           // listener's thread: memory for the next pile
+  Pile filling_ MUSTER_GUARDED_BY(listener_thread);
+  std::size_t pile_bytes_ MUSTER_GUARDED_BY(listener_thread) = 0;  // size of the previous pile's memory
+  bool was_full_ MUSTER_GUARDED_BY(listener_thread) = false;
+  Pile kept_ MUSTER_GUARDED_BY(listener_thread);  // memory for the next pile
   mutable Mutex mutex_;
   std::deque<Pile> came_ MUSTER_GUARDED_BY(mutex_);
   Pile spare_ MUSTER_GUARDED_BY(mutex_);  // memory on its way back to kept_
-  std::deque<Pile> taken_;                // world thread
-  Pile emptied_;                          // world thread: memory that becomes spare_
+  std::deque<Pile> taken_ MUSTER_GUARDED_BY(world_thread);
+  Pile emptied_ MUSTER_GUARDED_BY(world_thread);  // memory that becomes spare_
 };
 
 }  // namespace muster

@@ -234,3 +234,24 @@ test('keys that are pressed while an undo is not answered wait for it: as many s
   await pause(200);
   assert.equal(await value_of(other, orc), 2);
 });
+
+test('a deletion asks first if an undo could not bring back what a manager holds', async (t) => {
+  const world = await World.serve(t, [...scene, '--plugin', given('MUSTER_KEEPING_PLUGIN')]);
+  const other = await world.connect();
+  const room = await other.create(nil, 'room');
+  await other.create(room, 'chest');
+  await other.create(room, 'door');
+  const editor = await Editor.open(t, world);
+  const { page } = editor;
+  await editor.open_row('room');
+  await editor.select('door');
+  await page.keyboard.press('Delete');
+  await until('the door is gone', async () => (await has_children(other, room)).join() === 'chest');
+  await editor.select('room');
+  await page.keyboard.press('Delete');
+  const asked = page.getByText("An undo could not bring back what treasures holds for 'room'. Nothing was deleted.");
+  await asked.waitFor();
+  assert.equal((await has_children(other, room)).join(), 'chest');
+  await button(editor, 'Delete anyway').click();
+  await until('the room is gone', async () => (await has_children(other, nil)).join() === '');
+});

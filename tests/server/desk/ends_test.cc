@@ -5,6 +5,7 @@
 
 #include "server/desk/desk.h"
 #include "tests/server/hand_world.h"
+#include "tests/support/all_threads.h"
 
 namespace ends_test {
 

@@ -6,6 +6,7 @@
 #include "server/desk/desk.h"
 #include "tests/server/arena.h"
 #include "tests/server/hand_world.h"
+#include "tests/support/all_threads.h"
 
 namespace turns_test {
 

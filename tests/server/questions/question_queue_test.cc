@@ -1,6 +1,7 @@
 // Whose question is worked on next, for how long, and what is counted of it.
 #include "server/questions/question_queue.h"
 #include "tests/server/made_session.h"
+#include "tests/support/all_threads.h"
 
 #include <catch2/catch.hpp>
 #include <map>

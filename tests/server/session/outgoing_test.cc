@@ -10,6 +10,7 @@
 #include "messages/batch_builder.h"
 #include "registry/observe/clock.h"
 #include "tests/server/arena.h"
+#include "tests/support/all_threads.h"
 
 namespace outgoing_test {
 

@@ -7,6 +7,7 @@
 
 #include "tests/registry/sight.h"
 #include "tests/server/live_world.h"
+#include "tests/support/all_threads.h"
 
 namespace requests_test {
 

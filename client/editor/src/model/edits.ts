@@ -369,12 +369,6 @@ export class Edits {
     };
     return (await this.make(step, [entity]))[0] ?? null;
   }
-  destroy(entities: readonly Entity[]): Promise<boolean> {
-    return this.do({
-      label: `Delete ${this.of_whom(entities)}`,
-      operations: [{ kind: 'destroy', entities: [...entities] }],
-    });
-  }
   drag(label: string): Drag {
     const client = this.world.client();
     const [gesture, epoch] = [client?.next_gesture(), client?.epoch];

@@ -1,5 +1,5 @@
 // The commands of the page, which keys, menus and buttons run.
-import { is_nil, nil, Replica, session } from 'muster-client';
+import { is_nil, nil, session } from 'muster-client';
 import type { Entity, StructValue } from 'muster-client';
 
 import { fetch_slice, replay_command } from '../model/bug_slice.js';
@@ -7,7 +7,6 @@ import type { Command } from '../model/commands.js';
 import type { Model } from '../model/model.js';
 import { placeholder } from '../model/operations.js';
 import { spawned_from, Template, transform } from '../templates/template.js';
-import { counted } from '../model/numbers.js';
 import { default_value } from '../model/values.js';
 import {
   chosen,
@@ -18,32 +17,10 @@ import {
   pasted_text,
   select_when_there,
 } from './copying.js';
+import { delete_selected } from './deleting.js';
 import { hang } from './hang.js';
 import { tree_commands } from './tree_keys.js';
 import type { Ui } from './ui.js';
-
-/** Counts the descendants of entities, up to a limit. */
-function count_below(world: Replica, entities: readonly Entity[]): number {
-  let count = 0;
-  const open = [...entities];
-  for (let next = open.pop(); next && count < 100_000; next = open.pop())
-    for (const child of world.child_count(next) > 0 ? world.children(next) : []) {
-      ++count;
-      open.push(child.entity);
-    }
-  return count;
-}
-
-export async function delete_selected(model: Model): Promise<void> {
-  const entities = chosen(model);
-  if (entities.length === 0) return;
-  const below = count_below(model.world, entities);
-  const who = entities.length === 1 ? `'${model.label(entities[0])}'` : `${counted(entities.length)} entities`;
-  const is_done = await model.edits.destroy(entities);
-  // Entities in closed nodes are not in sight.
-  if (is_done && below > 0)
-    model.notices.say('done', `Deleted ${who} and ${counted(below)} below ${entities.length === 1 ? 'it' : 'them'}.`);
-}
 
 export interface NewThing {
   id: string;

@@ -224,6 +224,30 @@ TEST_CASE("a run that cannot be begun because the disk fails leaves the level as
   CHECK(rows_of(played.world.registry()) == level);
 }
 
+TEST_CASE("a run that cannot begin leaves the end of the run before it to the next save") {
+  const Directory directory;
+  const std::string path = directory / "w.muster";
+  std::map<StateKey, std::string> level;
+  {
+    FailingDisk failing;
+    Played played(path);
+    REQUIRE(played.world.play());
+    for (int i = 0; i < 10; ++i) played.tick();
+    failing.disk.operations_left = 0;
+    REQUIRE(played.world.stop_playing());
+    REQUIRE(!played.world.play());
+    failing.disk.operations_left = -1;
+    for (int i = 0; i < 5; ++i) played.edit();
+    REQUIRE(played.world.try_save());
+    for (int i = 0; i < 5; ++i) played.edit();
+    level = rows_of(played.world.registry());
+  }
+  CHECK(run_sql(path, "SELECT value FROM meta WHERE name = 'level'") == "");
+  Played again(path);
+  CHECK(!again.world.run());
+  CHECK(rows_of(again.world.registry()) == level);
+}
+
 TEST_CASE("a run cannot begin twice or end twice") {
   const Directory directory;
   Played played(directory / "w.muster");
@@ -254,6 +278,13 @@ struct Editing {
     BatchBuilder batch;
     batch.append_rows(e, Set{}, game::Health{.value = value});
     push(batch, user);
+  }
+  void place(Entity e, const game::Vec3& at) {
+    SetField set{.component = TypeTraits<game::Position>::id, .field = hash32("at"), .bytes = sizeof at};
+    std::memcpy(set.value.data(), &at, sizeof at);
+    BatchBuilder batch;
+    batch.append(e, set);
+    push(batch);
   }
   void field(Entity e, float value) {
     SetField set{.component = TypeTraits<game::Health>::id, .field = hash32("value"), .bytes = 4};
@@ -317,6 +348,23 @@ TEST_CASE("a kept edit has the value that the edit wrote, and is one step that u
     CHECK(e.world.history().apply(HistoryAct::redo, e.by(1), Conflicts::skip, false).done == 1);
     CHECK(e.value("/a") == 25);
   }
+}
+
+TEST_CASE("a member of a field can be kept of an edit that wrote the whole field") {
+  const Directory directory;
+  Editing e(directory / "w.muster");
+  e.world.registry().add(e.at("/a"), game::Position{.at = {.x = 1, .y = 2, .z = 3}});
+  REQUIRE(e.world.play());
+  e.place(e.at("/a"), {.x = 10, .y = 20, .z = 30});
+  const KeepPlace y{
+      .entity = e.at("/a"), .component = TypeTraits<game::Position>::id, .field = hash32("at.y"), .name = {}};
+  REQUIRE(e.world.keep({.places = {y}}, e.by(1)));
+  CHECK(e.world.run_edits(0, 1).front().marked);
+  REQUIRE(e.world.stop_playing());
+  const game::Vec3 at = e.world.registry().get<game::Position>(e.at("/a")).at;
+  CHECK(at.x == 1);
+  CHECK(at.y == 20);
+  CHECK(at.z == 3);
 }
 
 TEST_CASE("entities made in a run get ids of the level when they are kept, and references follow") {

@@ -27,6 +27,7 @@ using test::FaultyDisk;
 inline Handlers install(EntityRegistry& registry) {
   registry.add_type<game::Health>();
   registry.add_type<game::Armor>();
+  registry.add_type<game::Position>();
   return {registry.subscribe("hit", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; }),
           registry.subscribe("tick", [](const game::Ping& ping, const game::Health& health, Entity self, Outbox& out,
                                         Spawner& spawner) {
