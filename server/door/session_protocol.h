@@ -121,7 +121,8 @@ class SessionProtocol {
   Outcome greet(const session::Hello& hello, std::uint64_t request) MUSTER_REQUIRES(listener_thread);
   /// Resumes the session that the Hello names. If that is not possible, puts the reason into the
   /// Welcome. Returns true if the session was resumed.
-  bool resumes(const session::Hello& hello, session::Welcome& welcome, std::uint64_t request) MUSTER_REQUIRES(listener_thread);
+  bool resumes(const session::Hello& hello, session::Welcome& welcome, std::uint64_t request)
+      MUSTER_REQUIRES(listener_thread);
   /// Fills in what depends on the session, and queues the Welcome.
   void greet(Session& session, session::Welcome& welcome, std::uint64_t request);
   Outcome on_session_frame(const WireFrame& frame) MUSTER_REQUIRES(listener_thread);

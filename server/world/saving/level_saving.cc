@@ -9,6 +9,9 @@ namespace muster {
 Saver::Report Saver::save_level(LevelChange change) {
   if (!stopped_.empty()) return std::unexpected(stopped_error());
   settle();
+  // If the end of the run before could not be saved, that comes first.
+  if (change_.act != LevelAct::none)
+    if (Report ended = save_now(); !ended) return ended;
   change_ = std::move(change);
   Report report = save_now();
   change_ = {};
