@@ -187,6 +187,8 @@ set(muster_world_sources
   server/world/place/left_behind.cc
   server/world/place/wal_content.cc
   server/world/play.cc
+  server/world/replay/recorded_run.cc
+  server/world/replay/recorded_state.cc
   server/world/replay/replay.cc
   server/world/replay/slice.cc
   server/world/replay/slice_copy.cc
@@ -444,6 +446,7 @@ set(muster_public_headers
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
   server/world/journal/recovery.h
+  server/world/replay/recorded_state.h
   server/world/replay/replay.h
   server/world/replay/slice.h
   server/world/replay/tick_hashes.h

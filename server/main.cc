@@ -152,7 +152,7 @@ struct Served {
   Schemas schemas;
   std::unique_ptr<Plugins> plugins;  // must outlive the world, whose registry destroys instances
   std::optional<World> world;
-  Differences differences{arguments.world};  // that were found by --synctest
+  Differences differences{arguments.world, arguments.tick_hashes};  // that were found by --synctest
   bool recovery_differs = false;
 
   std::expected<void, Failure> open(bool again) {
@@ -205,7 +205,8 @@ struct Served {
     } catch (const WorldError& error) {
       if (!schema_error.empty()) return std::unexpected(Failure{exit_schema, schema_error});
       // A journal that does not fit the state is the trace of a result that was another one.
-      if (error.detail().starts_with("the journal is refused")) (void)write_differing_slice(arguments.world, 0, 0);
+      if (error.detail().starts_with("the journal is refused"))
+        (void)write_differing_slice(arguments.world, arguments.tick_hashes, 0, 0, false);
       return std::unexpected(Failure{error.code() == WorldErrorCode::setup     ? exit_plugin
                                      : error.code() == WorldErrorCode::stopped ? exit_usage
                                                                                : exit_world,
@@ -259,10 +260,11 @@ int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plu
   command.options.code = plugins.code(program_name);
   const auto end =
       run_replay(command, [&](EntityRegistry& registry) { return install_all(arguments, schemas, plugins, registry); });
-  // The codes of `muster`, which runs this: 1 refused, 4 bad file, 5 output not written.
+  // The codes of `muster`, which runs this: 1 differs, 4 bad file, 5 output not written, 6 nothing
+  // was compared.
   if (!end) return replay_refused(command, end.error().what());
   if (std::fflush(stdout) != 0) return 5;
-  return *end == ReplayEnd::same ? 0 : 1;
+  return *end == ReplayEnd::same ? 0 : *end == ReplayEnd::differs ? 1 : 6;
 }
 
 /// The two files of lines that a server writes.
@@ -424,6 +426,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   listening.token = *token;
   listening.page_folder = arguments.page;
   listening.users_file = real_path(arguments.world) + "-users";
+  listening.tick_hashes = arguments.tick_hashes;
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log_lines_lost = [&logs] { return logs.log.lost(); };
   listening.audit = [&logs](std::string line) { logs.audit.put(std::move(line)); };

@@ -106,6 +106,7 @@ struct Server::Impl final : WorldSide {
     const std::string world_path = absolute(world.path());
     door.world_folder = world_path.substr(0, world_path.rfind('/'));
     door.world_file = known.world;
+    door.tick_hashes = options.tick_hashes;
     check_tls(options);
     door.tls = {absolute(options.certificate), absolute(options.key), options.certificate_asked,
                 [this](const TlsIdentity& identity) { renew(identity); }};

@@ -45,6 +45,9 @@ struct ServerOptions {
   /// change the list. server/access/users.h describes the file's format. The file need not exist.
   /// Empty means WORLD-users, next to the world's file. "none" means that there are no users.
   std::string users_file = {};
+  /// A file that a TickHashLog writes. Slices for download contain the hashes of their ticks. Empty
+  /// if there is none.
+  std::string tick_hashes = {};
   /// File that contains the address and token, through which `muster` and other clients on this
   /// machine find the world. The file is readable only by its owner and is removed on a clean
   /// shutdown. Empty means WORLD-server.json, next to the world's file. "none" means no file.

@@ -18,6 +18,7 @@ enum class Exit : int {
   unreachable = 3,  ///< there is no server, or the server does not accept the client
   bad_file = 4,     ///< a model or world file cannot be read, or a trace cannot be written
   unwritten = 5,    ///< the command was executed, but its output could not be written
+  // 6: a replay that compared nothing, which muster-server reports
 };
 
 struct Failure {

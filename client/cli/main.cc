@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
         if (is_slice_file(import_.file)) return import_slice(common, import_);
         import(common, import_, server);
       });
-  std::string copy, copies_kept, from, lines, slice, to_tick, slice_seconds;
+  std::string copy, copies_kept, from, lines, slice, to_tick, slice_seconds, slice_hashes;
   const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
   command("verify", "Read every byte of a world file and report whether it is valid, even while it is served",
           file_option, [&] { run_on_file(common, {"verify", world}); });
@@ -156,6 +156,8 @@ int main(int argc, char** argv) {
         sub.add_option("--to", to_tick, "With --slice: the last tick");
         sub.add_option("--seconds", slice_seconds,
                        "With --slice: begin at a save that is at least this old, if it is kept");
+        sub.add_option("--hashes", slice_hashes,
+                       "With --slice: a file that muster-server --tick-hashes wrote, to be included");
       },
       [&] {
         std::vector<std::string> arguments = {"journal", world};
@@ -163,6 +165,7 @@ int main(int argc, char** argv) {
         if (!lines.empty()) arguments.insert(arguments.end(), {"--lines", lines});
         if (!slice.empty()) arguments.insert(arguments.end(), {"--slice", slice});
         if (!to_tick.empty()) arguments.insert(arguments.end(), {"--to", to_tick});
+        if (!slice_hashes.empty()) arguments.insert(arguments.end(), {"--hashes", slice_hashes});
         if (!slice_seconds.empty()) arguments.insert(arguments.end(), {"--seconds", slice_seconds});
         run_on_file(common, arguments);
       });
@@ -189,7 +192,7 @@ int main(int argc, char** argv) {
         sub.add_option("--workers", replayed.workers, "Threads for passes");
         sub.add_option("--hashes", replayed.hashes, "A file that muster-server --tick-hashes wrote, to compare");
         sub.add_flag("--any-build", replayed.any_build, "Accept inputs that another build recorded");
-        sub.add_option("--slice", replayed.slice, "With --check: a slice to write if results differ");
+        sub.add_option("--slice", replayed.slice, "A slice to write if results differ");
       },
       [&] { replay(common, replayed); });
 

@@ -221,7 +221,8 @@ struct Listener::Impl final : Loop {
                                return !judged || !judged->sight();
                              },
                              [this](auto then) {
-                               slices.make(options.world_folder + "/" + options.world_file, std::move(then));
+                               slices.make(options.world_folder + "/" + options.world_file, std::move(then),
+                                           options.tick_hashes);
                              }});
       http.emplace(HttpHost{
           desk.limits(), door.refusals, *this, site->rules(),

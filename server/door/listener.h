@@ -31,6 +31,7 @@ struct ListenerOptions {
   std::string world_folder = {};
   bool private_figures = false;  ///< true if /metrics and /health always require a token
   std::string world_file = {};   ///< path of the world's file, which is never served
+  std::string tick_hashes = {};  ///< a file whose hashes slices contain; see slice_answer()
 
   /// The file with the list of users (server/access/users.h), or empty.
   std::string users_file = {};

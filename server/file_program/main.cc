@@ -132,12 +132,16 @@ int back_up_file(const std::string& from, const std::string& asked, std::size_t 
   return exit_done;
 }
 
-/// Writes a slice. If `is_export` is true, it must have everything that an import needs.
-int slice_file(const std::string& path, const std::string& to, const SliceRange& range, bool is_export, bool json) {
+/// Writes a slice. If `is_export` is true, it must have everything that an import needs. `hashes`
+/// is a file of a TickHashLog, or empty.
+int slice_file(const std::string& path, const std::string& to, const SliceRange& range, const std::string& hashes,
+               bool is_export, bool json) {
   auto world = ReadWorld::open(path);
   if (!world) return complain(world.error(), json);
-  const auto slice = world->slice(range);
+  auto slice = world->slice(range);
   if (!slice) return complain(slice.error(), json);
+  if (!hashes.empty())
+    if (auto added = add_hashes(*slice, hashes); !added) return complain(added.error(), json);
   if (is_export && slice->in_run)
     return complain(path + ": a run is on, and the file would lack the level. Stop the run first", exit_refused, json);
   if (auto written = write_slice(to, *slice); !written) return complain(written.error(), json);
@@ -149,6 +153,8 @@ int slice_file(const std::string& path, const std::string& to, const SliceRange&
         .member("sequence", slice->sequence)
         .member("last_sequence", slice->last_sequence())
         .member("ticks", ticks)
+        .member("hashes", slice->hashes.size())
+        .member("states", slice->states.size())
         .close_object();
     print_line(out.text());
     return exit_done;
@@ -156,6 +162,14 @@ int slice_file(const std::string& path, const std::string& to, const SliceRange&
   print_line("wrote " + to + ": the state at sequence " + std::to_string(slice->sequence) + ", and " +
              counted(slice->last_sequence() - slice->sequence, "input", "inputs") + " with " +
              counted(ticks, "tick", "ticks") + " after it");
+  if (is_export) return exit_done;
+  if (slice->last_sequence() == slice->sequence)
+    print_line(
+        "note: it has no inputs, so that muster replay has nothing to do again; --seconds N begins at an earlier save");
+  else
+    print_line("to compare a replay with this run, it has the hashes of " +
+               counted(slice->hashes.size(), "tick", "ticks") + " and " +
+               counted(slice->states.size(), "state", "states"));
   return exit_done;
 }
 
@@ -224,7 +238,7 @@ int main(int argc, char** argv) {
   app.footer("Exit codes: 0 done, 1 refused, 2 usage, 4 bad file.");
   bool json = false;
   app.add_flag("--json", json, "Print JSON");
-  std::string world, copy, slice;
+  std::string world, copy, slice, hashes;
   SliceRange range;
   std::int64_t seconds = 0;
   JournalChoice choice;
@@ -248,13 +262,15 @@ int main(int argc, char** argv) {
   journal->add_option("--from", choice.from, "The first sequence to print");
   journal->add_option("--lines", choice.lines, "How many inputs to print at most");
   journal->add_option("--slice", slice, "Instead of printing, write state and inputs to this new file");
+  journal->add_option("--hashes", hashes,
+                      "With --slice: a file that muster-server --tick-hashes wrote, to be included");
   journal->add_option("--to", range.to_tick, "With --slice: the last tick");
   journal->add_option("--seconds", seconds, "With --slice: begin at a save that is at least this old, if it is kept")
       ->check(CLI::Range(1, 1'000'000'000));
   journal->callback([&] {
     run = [&] {
       range.age = std::chrono::seconds(seconds);
-      if (!slice.empty()) return slice_file(world, slice, range, false, json);
+      if (!slice.empty()) return slice_file(world, slice, range, hashes, false, json);
       choice.json = json;
       return show_journal_of(world, choice);
     };
@@ -263,7 +279,7 @@ int main(int argc, char** argv) {
       app.add_subcommand("export", "Write a world to one file, from which import makes it again");
   exporting->add_option("WORLD", world, "The world file; a server may have it open")->required();
   exporting->add_option("FILE", slice, "The file to create")->required();
-  exporting->callback([&] { run = [&] { return slice_file(world, slice, range, true, json); }; });
+  exporting->callback([&] { run = [&] { return slice_file(world, slice, range, {}, true, json); }; });
 
   CLI::App* const importing = app.add_subcommand("import", "Make a world file of a file that export wrote");
   importing->add_option("FILE", slice, "The file to read")->required();

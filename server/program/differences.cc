@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <utility>
 
 #include "server/world/replay/slice_copy.h"
@@ -17,16 +16,6 @@ namespace muster {
 namespace {
 
 constexpr std::uint64_t differing_bytes_max = std::uint64_t{256} << 20;
-
-/// Returns the hashes of a log in ascending order. If inputs were lost in a crash, the log has
-/// other hashes for the same numbers; the last ones are those of the file.
-std::vector<TickHash> newest_hashes(std::vector<TickHash> all) {
-  std::map<std::pair<std::uint64_t, std::uint64_t>, TickHash> newest;
-  for (TickHash& hash : all) newest.insert_or_assign(std::pair(hash.sequence, hash.tick), std::move(hash));
-  std::vector<TickHash> in_order;
-  for (auto& [place, hash] : newest) in_order.push_back(std::move(hash));
-  return in_order;
-}
 
 /// Returns true if the last process that had the world died while it handled an input, or if an
 /// earlier one did. WORLD-work says so (server/world/journal/work_mark.h): its values at 48 and 120
@@ -45,26 +34,29 @@ bool died_at_an_input(const std::string& world) {
 
 std::string differing_slice(const std::string& world) { return world + "-differs.slice"; }
 
-bool write_differing_slice(const std::string& world, std::uint64_t before, std::uint64_t through) {
+bool write_differing_slice(const std::string& world, const std::string& hashes, std::uint64_t before,
+                           std::uint64_t through, bool is_replayed) {
   const std::string path = differing_slice(world);
-  const auto slice = slice_of_copy(world, {.before = before, .bytes_max = differing_bytes_max});
+  auto slice = slice_of_copy(world, {.before = before, .bytes_max = differing_bytes_max});
   if (!slice) {
-    spdlog::warn("no slice is written that reproduces this: {}", slice.error().what());
+    spdlog::warn("no slice of these inputs is written: {}", slice.error().what());
     return true;
   }
   if (slice->last_sequence() < through) return false;
   if (before != 0 && slice->sequence >= before) {
     spdlog::warn(
-        "{}: no slice is written that reproduces this, because a save contains it already; start with "
+        "{}: no slice of these inputs is written, because a save contains them already; start with "
         "--autosave 0",
         world);
     return true;
   }
+  if (!hashes.empty()) (void)add_hashes(*slice, hashes);
   const auto written = write_slice(path, *slice);
   if (written)
-    spdlog::warn("the new file {} reproduces this: muster replay {} --check", path, path);
+    spdlog::warn("the new file {} has these inputs{}: muster replay {} --check", path,
+                 is_replayed ? ", of which a replay showed the difference" : "; whether they show it again says", path);
   else
-    spdlog::warn("no slice is written that reproduces this: {}", written.error().what());
+    spdlog::warn("no slice of these inputs is written: {}", written.error().what());
   return true;
 }
 
@@ -88,7 +80,7 @@ void Differences::write_soon(std::uint64_t before, std::uint64_t through) {
         std::unique_lock lock(mutex_);
         is_last = changed_.wait_for(lock, pause, [&] { return ends_; });
       }
-      if (write_differing_slice(world_, before, through) || is_last) return;
+      if (write_differing_slice(world_, hashes_, before, through, false) || is_last) return;
     }
   });
 }
@@ -113,7 +105,7 @@ bool check_recovery(const std::string& world, const ReplayInstall& install, Repl
   const auto slice = read_slice_or_world(world);
   if (!slice || slice->groups.empty()) return false;
   if (!hashes.empty())
-    if (auto read = read_tick_hashes(hashes)) options.hashes = newest_hashes(std::move(*read));
+    if (auto read = read_tick_hashes(hashes)) options.hashes = std::move(*read);
   if (!options.check && options.hashes.empty()) return false;
   const auto report = replay(world, *slice, install, options);
   if (!report) {
@@ -121,12 +113,16 @@ bool check_recovery(const std::string& world, const ReplayInstall& install, Repl
     return false;
   }
   if (report->differences.empty()) {
-    spdlog::info("{}: {} inputs of the journal were done again, and have the same results", world, report->inputs);
+    const ReplayReport& done = *report;
+    spdlog::info(
+        "{}: {} inputs of the journal were done again: no difference among {} that were done twice, {} in a second "
+        "registry, and the recorded hashes of {} ticks",
+        world, done.inputs, done.twice.inputs, done.second.inputs, done.hashes);
     return false;
   }
   for (const ReplayDifference& each : report->differences)
     spdlog::error("{}: recovery differs: {}", world, each.text());
-  (void)write_differing_slice(world, 0, 0);
+  (void)write_differing_slice(world, hashes, 0, 0, true);
   return true;
 }
 

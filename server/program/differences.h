@@ -1,5 +1,5 @@
-// What muster-server does about results that differ: it logs them, and writes a slice that
-// reproduces them next to the world, as WORLD-differs.slice.
+// What muster-server does about results that differ: it logs them, and writes a slice of their
+// inputs next to the world, as WORLD-differs.slice.
 #pragma once
 
 #include <condition_variable>
@@ -18,15 +18,19 @@ namespace muster {
 std::string differing_slice(const std::string& world);
 /// Writes a slice of a world that may be open to the new file differing_slice(), which only its
 /// owner may read, and logs that. It contains the inputs from `before` on, or those after the
-/// newest save if `before` is 0. Returns false if inputs up to `through` are not in the file yet,
-/// which is not logged. An existing file is never replaced.
-bool write_differing_slice(const std::string& world, std::uint64_t before, std::uint64_t through);
+/// newest save if `before` is 0, and the hashes in the file `hashes`, if that is not empty. Returns
+/// false if inputs up to `through` are not in the file yet, which is not logged. An existing file
+/// is never replaced. The log says that a replay showed the difference only if `is_replayed` is
+/// true.
+bool write_differing_slice(const std::string& world, const std::string& hashes, std::uint64_t before,
+                           std::uint64_t through, bool is_replayed);
 
 /// Logs differences of a running world, each value of each handler once, and writes a slice for the
 /// first one. note() is called on the world thread; another thread writes.
 class Differences {
  public:
-  explicit Differences(std::string world) : world_(std::move(world)) {}
+  /// `hashes` is the file of a TickHashLog, or empty.
+  Differences(std::string world, std::string hashes) : world_(std::move(world)), hashes_(std::move(hashes)) {}
   ~Differences() { finish(); }
   Differences(const Differences&) = delete;
   Differences& operator=(const Differences&) = delete;
@@ -40,7 +44,7 @@ class Differences {
  private:
   void write_soon(std::uint64_t before, std::uint64_t through);
 
-  const std::string world_;
+  const std::string world_, hashes_;
   std::set<std::string> seen_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -32,9 +32,14 @@ void add_replay_options(CLI::App& app, ReplayCommand& command);
 int replay_refused(const ReplayCommand& command, const std::string& text);
 
 /// The result of a replay, apart from errors.
-enum class ReplayEnd : std::uint8_t { same, differs };
+enum class ReplayEnd : std::uint8_t {
+  same,     ///< no difference was found, or no comparison was asked for
+  differs,  ///< a difference was found
+  /// There were no inputs, or a comparison was asked for and nothing could be compared.
+  nothing_compared,
+};
 
-/// Prints the result to stdout. The error is a sentence.
+/// Prints to stdout what was compared and what differs, and writes a slice if anything does.
 [[nodiscard]] std::expected<ReplayEnd, WorldError> run_replay(const ReplayCommand& command,
                                                               const ReplayInstall& install);
 

@@ -32,7 +32,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false);
   app.add_option("--plugin", arguments.plugins, "a shared library with handlers; repeatable");
   app.add_option("--listen", arguments.listen,
-                 "address and port, which without TLS is a loopback address; port 0: any free one; empty: no TCP")
+                 "address and port, which without TLS is a loopback address; port 0: any free one; \"\": no TCP, "
+                 "which requires --unix")
       ->capture_default_str();
   app.add_option("--cert", arguments.certificate,
                  "file in PEM format with the certificate for TLS and those of its issuers; read again on SIGHUP, and "

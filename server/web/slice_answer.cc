@@ -36,13 +36,14 @@ OpenFile nameless_file(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-HttpAnswer slice_answer(const std::string& path) {
-  const auto slice =
+HttpAnswer slice_answer(const std::string& path, const std::string& hashes) {
+  auto slice =
       slice_of_copy(path, {.age = std::chrono::seconds(SliceLimits::seconds_min), .bytes_max = SliceLimits::bytes_max});
   if (!slice && slice.error().code() == WorldErrorCode::missing) return http_sentence(404, "there is no such world");
   if (!slice && slice.error().code() == WorldErrorCode::too_large)
     return http_sentence(413, "the world is too large for a slice here: use `muster journal WORLD --slice FILE`");
   if (!slice) return http_sentence(503, slice.error().detail());
+  if (!hashes.empty()) (void)add_hashes(*slice, hashes);
   HttpAnswer answer;
   answer.file = nameless_file(encode(*slice));
   if (!answer.file) return http_sentence(503, std::string("the slice cannot be written: ") + std::strerror(errno));

@@ -16,7 +16,8 @@ struct SliceLimits {
 };
 
 /// Returns an answer that contains a slice of the world file at `path`, or says why there is none.
-/// A process may have the world open. Waits for the disk. May be called on any thread.
-HttpAnswer slice_answer(const std::string& path);
+/// A process may have the world open. `hashes` is a file that TickHashLog writes, whose hashes are
+/// added if it can be read, or empty. Waits for the disk. May be called on any thread.
+HttpAnswer slice_answer(const std::string& path, const std::string& hashes = {});
 
 }  // namespace muster

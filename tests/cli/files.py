@@ -73,18 +73,20 @@ def hidden_state_of_a_plugin_is_named_live_and_in_a_replay(folder):
     folder.run("journal", "game.muster", "--slice", "bug.slice")
     folder.run("backup", "game.muster", "copy.muster")
     for _ in range(2):
-        holds(differing(folder, "copy.muster", "--plugin", HIDDEN, "--check"), "file copy.muster-differs.slice reproduces this")
+        holds(differing(folder, "copy.muster", "--plugin", HIDDEN, "--check"),
+              "file copy.muster-differs.slice has the inputs of this replay", "differs: tick ", "compared with each other: ",
+              "not compared with the recorded run: ")
     server.terminate()
     equal(server.wait(timeout=20), 10)
     holds(server.stderr.read(), "game.Health.value of #1:1 (/orc) is ", 'is one of handler "game.tire" of muster.Update',
-          "the new file game.muster-differs.slice reproduces this")
+          "the new file game.muster-differs.slice has these inputs; whether they show it again says: muster replay ")
     equal((folder.path / "game.muster-differs.slice").stat().st_mode & 0o777, 0o600)
     holds(differing(folder, "game.muster-differs.slice", "--plugin", HIDDEN, "--check"), 'handler "game.tire" of muster.Update')
     (folder.path / "game.muster-differs.slice").unlink()
     said = differing(folder, "bug.slice", "--plugin", HIDDEN, "--check", "--slice", "again.slice", "--json")
     found = json.loads(said)["differences"][0]
     equal([found[name] for name in ("handler", "message", "component", "field", "entity")],
-          ['"game.tire"', "muster.Update", "game.Health", "value", "#1:1 (/orc)"])
+          ["game.tire", "muster.Update", "game.Health", "value", "#1:1 (/orc)"])
     equal((folder.path / "again.slice").read_bytes(), (folder.path / "bug.slice").read_bytes())
     (folder.path / "bug.slice").rename(folder.path / "moved.slice")
     holds(differing(folder, "moved.slice", "--plugin", HIDDEN, "--check"), "differs: tick ")
@@ -123,7 +125,7 @@ def a_recovery_that_differs_is_named_and_leaves_a_slice(folder):
     equal(server.wait(timeout=20), 10)
     said = server.stderr.read()
     holds(said, "game.muster: recovery differs: tick ", "game.Health.value of #1:1 (/orc) is ", 'handler "game.tire"',
-          "the new file game.muster-differs.slice reproduces this")
+          "the new file game.muster-differs.slice has these inputs, of which a replay showed the difference")
 
 
 def a_replay_has_the_hashes_that_a_server_wrote(folder):
@@ -136,13 +138,49 @@ def a_replay_has_the_hashes_that_a_server_wrote(folder):
     folder.run("clock", "step", "5")
     folder.run("set", "tower", "Health.value", "40", "--durable")  # a slice has what is durable
     folder.run("journal", "game.muster", "--slice", "a.slice")
+    holds(folder.error(BAD_FILE, "journal", "game.muster", "--slice", "b.slice", "--hashes", "none"), "none: cannot be read")
+    holds(folder.run("journal", "game.muster", "--slice", "b.slice", "--hashes", "hashes"), "it has the hashes of ", " ticks and 0 states")
     folder.stop(server)
-    equal(folder.json("replay", "a.slice", "--hashes", "hashes")["differences"], [])
+    replayed = folder.json("replay", "a.slice", "--hashes", "hashes")
+    equal((replayed["differences"], replayed["hashes"] > 5, replayed["compared"]), ([], True, True))
+    equal(folder.json("replay", "b.slice")["hashes"], replayed["hashes"])
+    holds(folder.run("replay", "b.slice"), "compared with the recorded run: the hashes of ", "no difference")
+    assert "no difference" not in folder.run("replay", "a.slice")
     lines = (folder.path / "hashes").read_text().splitlines()
     changed = next(line for line in reversed(lines) if "game.Health" in line)
     other = changed[:-1] + ("0" if changed[-1] != "0" else "1")
     (folder.path / "hashes").write_text("\n".join(lines).replace(changed, other) + "\n")
-    holds(differing(folder, "a.slice", "--hashes", "hashes"), f"differs: tick {changed.split()[0]}: ", "game.Health")
+    holds(differing(folder, "a.slice", "--hashes", "hashes"), f"differs: tick {changed.split()[0]}: at input ",
+          "the values of game.Health are not those of the recorded run")
+    found = json.loads(differing(folder, "a.slice", "--hashes", "hashes", "--json"))["differences"][0]
+    equal((found["with"], found["component"], found["handler"], found["candidates"]), ("recorded hashes", "game.Health", "", []))
+
+
+def a_replay_that_compares_nothing_says_so(folder):
+    nothing = 6
+    server = folder.serve("game.muster", "--plugin", HIDDEN, "--autosave", "0", "--hz", "60")
+    folder.run("set", "/orc", "Unit.speed", "9", "--durable")
+    folder.run("journal", "game.muster", "--slice", "bug.slice")
+    folder.stop(server)
+    for check in ([], ["--check"]):
+        holds(folder.error(BAD_FILE, "replay", "bug.slice", "--any-build", *check), "bug.slice: there are no handlers here", "2 handlers",
+              "hidden 1", "--plugin")
+    folder.run("new", "empty.muster", "--schema", GAME)
+    for options in ([], ["--check"], ["--check", "--any-build"], ["--check", "--to", "0"]):
+        ran = subprocess.run([MUSTER, "replay", "empty.muster", *options], cwd=folder.path, env=folder.environment, capture_output=True,
+                             text=True, timeout=60, check=False)
+        equal((ran.returncode, ran.stderr), (nothing, ""))
+        holds(ran.stdout, "0 inputs with 0 ticks were done again", "nothing was compared: there are no inputs after the checkpoint")
+        assert "no difference" not in ran.stdout, ran.stdout
+    said = json.loads(subprocess.run([MUSTER, "replay", "empty.muster", "--check", "--json"], cwd=folder.path, env=folder.environment,
+                                     capture_output=True, text=True, timeout=60, check=False).stdout)
+    equal((said["compared"], said["inputs"], said["differences"]), (False, 0, []))
+    said = folder.run("journal", "empty.muster", "--slice", "empty.slice")
+    holds(said, "0 inputs with 0 ticks", "note: it has no inputs, so that muster replay has nothing to do again")
+    # Without --check, nothing is compared, and the replay does not say that nothing differs.
+    said = folder.run("replay", "bug.slice", "--plugin", HIDDEN)
+    holds(said, "nothing was compared; with --check, ", "not compared with the recorded run")
+    assert "no difference" not in said, said
 
 
 def files_that_are_none_are_refused_by_name(folder):

@@ -1,4 +1,5 @@
-// write_slice_seeds FOLDER: what fuzz_slice starts from, a slice of three ticks with an edit.
+// write_slice_seeds FOLDER: what fuzz_slice starts from, slices of three ticks with an edit, with
+// hashes and without.
 #include <filesystem>
 
 #include "include/muster/world.h"
@@ -33,6 +34,11 @@ int main(int argc, char** argv) {
       (void)lane->put(edit.bytes(), 1);
     }
   }
-  const auto slice = read_slice_or_world(folder / "w.muster");
-  return slice && write_slice((corpus / "slice").string(), *slice) ? 0 : 1;
+  auto slice = read_slice_or_world(folder / "w.muster");
+  if (!slice || !write_slice((corpus / "slice").string(), *slice)) return 1;
+  const std::uint64_t last = slice->last_sequence();
+  slice->states = {{.sequence = last - 1, .tick = 2, .hash = 1, .columns = {{"game.Damage", 1}, {"game.Health", 2}}},
+                   {.sequence = last, .tick = 3, .hash = 1}};
+  slice->hashes = {{.tick = 2, .sequence = last - 1, .columns = {{"game.Health", 2}}}, {.tick = 3, .sequence = last}};
+  return write_slice((corpus / "hashes").string(), *slice) ? 0 : 1;
 }

@@ -80,4 +80,9 @@ std::string code_identity(std::string_view host, const EntityRegistry& registry)
   return text;
 }
 
+std::string_view handlers_part(std::string_view identity) noexcept {
+  const std::size_t at = identity.rfind("; ");
+  return at == std::string_view::npos ? std::string_view() : identity.substr(at + 2);
+}
+
 }  // namespace muster

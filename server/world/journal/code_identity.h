@@ -15,4 +15,8 @@ class EntityRegistry;
 /// the program reads and libraries that it loads. Must be called on the world thread.
 std::string code_identity(std::string_view host, const EntityRegistry& registry);
 
+/// Returns the part of an identity that stands for the handlers: their number, and a digest of
+/// their names, messages and order. It is the same in another build of the same sources.
+std::string_view handlers_part(std::string_view identity) noexcept;
+
 }  // namespace muster

@@ -12,6 +12,7 @@
 #include "registry/host.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/record_reader.h"
+#include "server/world/replay/recorded_run.h"
 #include "server/world/replay/slice_source.h"
 
 namespace muster {
@@ -67,6 +68,7 @@ class Replay {
   Replayed run() {
     report_.tick = slice_.tick;
     if (auto loaded = world_.load(slice_, install_, options_.any_code); !loaded) return loaded;
+    if (auto fits = check_handlers(); !fits) return fits;
     if (options_.check) {
       if (auto loaded = twin_.emplace(1).load(slice_, install_, options_.any_code); !loaded) return loaded;
       twins_.emplace(world_.registry, twin_->registry);
@@ -77,15 +79,31 @@ class Replay {
       if (auto taken = take(group); !taken) return taken;
       if (at_end_) break;
     }
+    recorded_.compare_state();
     end_tick();
     report_.sequence = world_.registry.sequence();
     report_.hash = world_.registry.hash();
-    if (synctest_) report_.compared = synctest_->repeated();
+    recorded_.finish();
     return {};
   }
   ReplayReport& report() { return report_; }
 
  private:
+  /// Without a game's handlers, its inputs do nothing, and nothing can differ.
+  Replayed check_handlers() {
+    if (slice_.groups.empty()) return {};
+    const std::string& recorded = slice_.groups.front().code;
+    const std::string now = code_identity(options_.code, world_.registry);
+    if (recorded == now) return {};
+    report_.recorded_by = recorded;
+    report_.replayed_by = now;
+    const std::string_view handlers = handlers_part(recorded);
+    if (!options_.any_code || !handlers_part(now).starts_with("0 ") || handlers.starts_with("0 ")) return {};
+    return replay_fault(WorldErrorCode::setup,
+                        "there are no handlers here, so that nothing could differ, but its inputs were recorded with " +
+                            std::string(handlers.substr(0, handlers.rfind(' '))) + " (" + recorded +
+                            "). Name the plugins with --plugin");
+  }
   Replayed take(const JournalGroup& group) {
     const std::string place = "journal group " + std::to_string(group.id);
     const auto damaged = [&](const std::string& what) { return replay_fault(WorldErrorCode::damaged, place + what); };
@@ -100,6 +118,7 @@ class Replay {
       if (group.types != registry.types().fingerprint())
         return replay_fault(WorldErrorCode::incompatible, place + ": the types are others than when it was written");
     }
+    if (group.types != registry.types().fingerprint()) recorded_.types_differ();
     RecordReader reader(group.records, group.first);
     for (;;) {
       const auto read = reader.next(registry.types());
@@ -122,7 +141,7 @@ class Replay {
       case JournalRecord::Kind::tick:
         ++report_.ticks;
         report_.tick = record.tick;
-        compare_hashes();
+        recorded_.compare_hashes();
         break;
       case JournalRecord::Kind::schema: {
         std::string error;
@@ -139,82 +158,67 @@ class Replay {
         both([&](EntityRegistry& registry) { registry.host().expect_cut(record.cut); });
         break;
       case JournalRecord::Kind::input:
+        recorded_.compare_state();
         if (record.envelope.kind == InputKind::advance) {
           end_tick();
           at_end_ = report_.tick >= options_.to_tick;
           if (at_end_) break;
           begin_tick();
+          in_tick_.ticks = 1;
         }
         both([&](EntityRegistry& registry) {
           for (const CascadeCut& cut : record.cuts) registry.host().expect_cut(cut);
           registry.host().replay(record.envelope, record.batch);
         });
         ++report_.inputs;
+        ++in_tick_.inputs;
         break;
     }
     return {};
   }
 
   void begin_tick() {
+    in_tick_ = {};
+    not_begun_.clear();
     if (synctest_)
-      if (const auto kept = synctest_->begin(); !kept) tell(kept.error());
+      if (const auto kept = synctest_->begin(); !kept) not_begun_ = kept.error();
     if (twins_) twins_->begin();
   }
   void end_tick() {
     // The twins end first, because they record calls.
     std::optional<SyncDifference> apart, again;
-    if (twins_) apart = twins_->end();
+    if (twins_) {
+      apart = twins_->end();
+      add(report_.second);
+    }
     if (synctest_) {
       auto found = synctest_->end();
-      if (!found)
-        tell(found.error());
-      else
+      if (!found || !not_begun_.empty()) {
+        if (in_tick_.inputs > 0) tell(found ? not_begun_ : found.error());
+        add(report_.not_twice);
+      } else {
+        add(report_.twice);
         again = std::move(*found);
+      }
     }
     // If both find something, it is the same.
     if (again && !(apart && again->handler.empty()))
-      note(*again);
+      note(*again, ComparedWith::repetition);
     else if (apart)
-      note(*apart);
+      note(*apart, ComparedWith::second_registry);
     // Later inputs differ as a consequence.
     if (apart || again) twins_.reset();
+    in_tick_ = {};
   }
-  /// Compares the changes since the last tick with those that were recorded.
-  void compare_hashes() {
-    if (next_hash_ >= options_.hashes.size()) return;
-    EntityRegistry& registry = world_.registry;
-    const auto at = [&](const TickHash& hash) { return std::pair(hash.sequence, hash.tick); };
-    const auto now = std::pair(registry.sequence(), report_.tick);
-    while (next_hash_ < options_.hashes.size() && at(options_.hashes[next_hash_]) < now) ++next_hash_;
-    // The first recorded tick may have begun before the checkpoint.
-    const bool is_first = hashed_since_ == 0;
-    const std::uint64_t since = std::exchange(hashed_since_, registry.host().begin_version());
-    if (is_first || next_hash_ >= options_.hashes.size() || at(options_.hashes[next_hash_]) != now) return;
-    const auto& recorded = options_.hashes[next_hash_].columns;
-    const auto made = hash_changed_columns(registry, since);
-    ++report_.hashes;
-    if (made == recorded) return;
-    for (const auto* const columns : {&recorded, &made})
-      for (const auto& [name, number] : *columns) {
-        const auto one = recorded.find(name), other = made.find(name);
-        if (one != recorded.end() && other != made.end() && one->second == other->second) continue;
-        SyncDifference found;
-        found.first_sequence = found.last_sequence = registry.sequence();
-        found.component = name;
-        found.part = "the values of " + name + " that were recorded and those of the replay";
-        for (const Handler* const handler : registry.host().handlers().handlers())
-          for (const Term& term : handler->terms)
-            if (const TypeDescriptor* const type = registry.types().find(term.type);
-                type && type->name == name && term.access == Access::write)
-              found.suspects.push_back('"' + handler->name + '"');
-        note(found);
-      }
-    next_hash_ = options_.hashes.size();  // what comes now differs as a consequence
+  void add(ReplayCount& count) const noexcept {
+    count.inputs += in_tick_.inputs;
+    count.ticks += in_tick_.ticks;
   }
-  void note(const SyncDifference& found) {
+
+  void note(const SyncDifference& found, ComparedWith with) {
     const std::string value = found.handler + ' ' + found.message + ' ' + found.component + ' ' + found.field;
     if (report_.differences.size() < ReplayReport::listed_max && noted_.insert(value).second)
-      report_.differences.push_back({.tick = report_.tick, .found = found});
+      report_.differences.push_back({.tick = report_.tick, .found = found, .with = with});
   }
   void tell(const std::string& why) {
     if (told_.insert(why).second) report_.not_compared.push_back(why);
@@ -229,14 +233,13 @@ class Replay {
   std::optional<Synctest> synctest_;
   ReplayReport report_;
   std::set<std::string> noted_, told_;
-  std::size_t next_hash_ = 0;
-  std::uint64_t hashed_since_ = 0;  // version
+  ReplayCount in_tick_;    // inputs since begin_tick()
+  std::string not_begun_;  // the reason why they are not done twice, if that is known already
+  RecordedRun recorded_{slice_, options_.hashes, world_.registry, report_};
   bool at_end_ = false;
 };
 
 }  // namespace
-
-std::string ReplayDifference::text() const { return "tick " + std::to_string(tick) + ": " + found.text(); }
 
 std::expected<ReplayReport, WorldError> replay(const std::string& path, const Slice& slice,
                                                const ReplayInstall& install, const ReplayOptions& options) {

@@ -21,7 +21,8 @@ static_assert(std::endian::native == std::endian::little, "slices are written as
 
 constexpr std::array<char, 8> slice_magic = {'M', 'U', 'S', 'T', 'E', 'R', 'S', 'L'};
 constexpr std::size_t slice_head = 24, slice_sum = 16;
-enum class Block : std::uint32_t { meta = 1, row, step, run_step, group };
+enum class Block : std::uint32_t { meta = 1, row, step, run_step, group, state, hash };
+constexpr std::uint32_t format_without_hashes = 1;
 constexpr std::uint16_t section_last = static_cast<std::uint16_t>(StateSection::manager_parts);
 
 std::array<std::byte, slice_sum> sum_of(std::span<const std::byte> bytes) {
@@ -32,9 +33,9 @@ std::array<std::byte, slice_sum> sum_of(std::span<const std::byte> bytes) {
 
 class SliceWriter {
  public:
-  SliceWriter() {
+  explicit SliceWriter(std::uint32_t format) {
     put(slice_magic);
-    put(slice_format);
+    put(format);
     put(std::uint32_t{0});
     put(std::uint64_t{0});
   }
@@ -47,6 +48,12 @@ class SliceWriter {
     put_bytes(std::as_bytes(std::span(text)));
   }
   void put_bytes(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  void put_columns(const std::map<std::string, std::uint64_t>& columns) {
+    for (const auto& [name, number] : columns) {
+      put_text(name);
+      put(number);
+    }
+  }
   void begin(Block kind) {
     put(kind);
     put(std::uint32_t{0});
@@ -90,6 +97,16 @@ class SliceReader {
   std::string get_text() {
     const auto bytes = get_bytes(get<std::uint32_t>());
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  /// Reads columns to the end, which are in the order of their names, each once.
+  std::map<std::string, std::uint64_t> get_columns() {
+    std::map<std::string, std::uint64_t> columns;
+    while (whole_ && !at_end()) {
+      std::string name = get_text();
+      if (!columns.empty() && name <= columns.rbegin()->first) whole_ = false;
+      columns.emplace_hint(columns.end(), std::move(name), get<std::uint64_t>());
+    }
+    return columns;
   }
   std::span<const std::byte> rest() { return get_bytes(left_.size()); }
   std::size_t left() const noexcept { return left_.size(); }
@@ -143,6 +160,22 @@ bool read_block(Block kind, SliceReader payload, Slice& slice) {
       slice.groups.push_back(std::move(group));
       break;
     }
+    case Block::state: {
+      RecordedState state;
+      for (std::uint64_t* number : {&state.sequence, &state.tick, &state.hash}) *number = payload.get<std::uint64_t>();
+      state.columns = payload.get_columns();
+      if (!slice.states.empty() && state.sequence <= slice.states.back().sequence) return false;
+      slice.states.push_back(std::move(state));
+      break;
+    }
+    case Block::hash: {
+      TickHash hash;
+      for (std::uint64_t* number : {&hash.tick, &hash.sequence}) *number = payload.get<std::uint64_t>();
+      hash.columns = payload.get_columns();
+      if (!slice.hashes.empty() && !(slice.hashes.back().place() < hash.place())) return false;
+      slice.hashes.push_back(std::move(hash));
+      break;
+    }
   }
   return payload.is_whole() && payload.at_end();
 }
@@ -159,7 +192,7 @@ std::unexpected<WorldError> failed(const std::string& path, const std::string& w
 }  // namespace
 
 std::vector<std::byte> encode(const Slice& slice) {
-  SliceWriter out;
+  SliceWriter out(slice.states.empty() && slice.hashes.empty() ? format_without_hashes : slice_format);
   out.begin(Block::meta);
   out.put(slice.sequence);
   out.put(slice.tick);
@@ -190,6 +223,18 @@ std::vector<std::byte> encode(const Slice& slice) {
     out.put_bytes(group.records);
     out.end();
   }
+  for (const RecordedState& state : slice.states) {
+    out.begin(Block::state);
+    for (const std::uint64_t number : {state.sequence, state.tick, state.hash}) out.put(number);
+    out.put_columns(state.columns);
+    out.end();
+  }
+  for (const TickHash& hash : slice.hashes) {
+    out.begin(Block::hash);
+    for (const std::uint64_t number : {hash.tick, hash.sequence}) out.put(number);
+    out.put_columns(hash.columns);
+    out.end();
+  }
   return out.finish();
 }
 
@@ -211,9 +256,10 @@ std::expected<Slice, std::string> decode_slice(std::span<const std::byte> bytes)
                                ? "the slice was cut: " + std::to_string(bytes.size()) + " of " + std::to_string(size) +
                                      " bytes are there"
                                : std::string("the slice was changed or cut: its checksum does not fit"));
-  if (format != slice_format)
-    return std::unexpected("the slice has format " + std::to_string(format) + ", and this program reads format " +
-                           std::to_string(slice_format));
+  if (format < format_without_hashes || format > slice_format)
+    return std::unexpected("the slice has format " + std::to_string(format) +
+                           ", and this program reads formats up to " + std::to_string(slice_format));
+  const Block newest = format == format_without_hashes ? Block::group : Block::hash;
   if (zero != 0 || size != bytes.size()) return std::unexpected("the head of the slice is wrong");
   Slice slice;
   Block last{};
@@ -223,12 +269,13 @@ std::expected<Slice, std::string> decode_slice(std::span<const std::byte> bytes)
     const auto block_zero = blocks.get<std::uint32_t>();
     const auto payload = blocks.get_bytes(blocks.get<std::uint64_t>());
     const bool in_order = last == Block{} ? kind == Block::meta : kind > Block::meta && kind >= last;
-    if (!blocks.is_whole() || block_zero != 0 || !in_order || kind > Block::group ||
+    if (!blocks.is_whole() || block_zero != 0 || !in_order || kind > newest ||
         !read_block(kind, SliceReader(payload), slice))
       return std::unexpected("the block at " + place + " is wrong");
     last = kind;
   }
   if (last == Block{}) return std::unexpected("the slice is empty");
+  if (format != format_without_hashes && last <= Block::group) return std::unexpected("the head of the slice is wrong");
   return slice;
 }
 

@@ -1,6 +1,6 @@
 // A slice of a world's journal as one file, which reproduces what the world did: the state of a
-// checkpoint with its schemas, the history, and the inputs after it. `muster journal --slice`
-// writes slices, and `muster replay` does them again.
+// checkpoint with its schemas, the history, the inputs after it, and hashes that the world had on
+// the way. `muster journal --slice` writes slices, and `muster replay` does them again.
 //
 //   0  | "MUSTERSL" | format u32 | zero u32 | size u64 | blocks ... | XXH3-128 of all before |
 //
@@ -21,6 +21,8 @@
 #include "registry/state/state.h"
 #include "server/world/file/world_error.h"
 #include "server/world/journal/journal_group.h"
+#include "server/world/replay/recorded_state.h"
+#include "server/world/replay/tick_hashes.h"
 
 namespace muster {
 
@@ -38,13 +40,17 @@ struct Slice {
   std::vector<Row> rows;  ///< the state, in key order
   std::vector<EditHistory::Saved> steps, run_steps;
   std::vector<JournalGroup> groups;
+  /// What the world itself had after some of the inputs, in ascending order: states that it saved,
+  /// and hashes of ticks (TickHashLog).
+  std::vector<RecordedState> states;
+  std::vector<TickHash> hashes;
 
   /// Returns the number of the last input.
   std::uint64_t last_sequence() const noexcept { return groups.empty() ? sequence : groups.back().last; }
 };
 
-/// The newest format, which is the only one so far.
-constexpr std::uint32_t slice_format = 1;
+/// The newest format. Format 1 has no hashes; a slice without hashes is still written in it.
+constexpr std::uint32_t slice_format = 2;
 
 /// Says what a slice contains.
 struct SliceRange {
@@ -61,9 +67,14 @@ struct SliceRange {
 };
 
 /// Reads the checkpoint and the journal of a world file that is open and was not read before. A
-/// slice that begins at an earlier checkpoint has no steps from before it. Refuses a file of an
+/// slice that begins at an earlier checkpoint has no steps from before it, but hashes of the state
+/// at the present one. Refuses a file of an
 /// older format, and fails with `too_large` if the slice exceeds the limit.
 [[nodiscard]] std::expected<Slice, WorldError> slice_of(WorldFile& file, const SliceRange& range = {});
+
+/// Adds the hashes of the slice's ticks from a file that TickHashLog wrote. On failure, the slice
+/// is unchanged.
+[[nodiscard]] std::expected<void, WorldError> add_hashes(Slice& slice, const std::string& path);
 
 /// Returns the bytes of a file.
 std::vector<std::byte> encode(const Slice& slice);

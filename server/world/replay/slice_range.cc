@@ -7,6 +7,7 @@
 
 #include "server/world/file/world_file.h"
 #include "server/world/replay/slice.h"
+#include "server/world/replay/slice_source.h"
 
 namespace muster {
 namespace {
@@ -92,12 +93,18 @@ std::expected<void, WorldError> begin_earlier(Slice& slice, WorldFile& file, con
   }
   if (start == all->size() - 1) return {};
   const FilePoint& point = (*all)[start].point;
+  // The state of the present checkpoint is one that the world itself had.
+  SliceSource saved(slice);
+  if (auto state = recorded_state(saved, slice.sequence, slice.tick)) slice.states.push_back(std::move(*state));
   std::vector<Slice::Row> rows;
   SliceParts parts(range.bytes_max);
   if (auto loaded = file.load_past((*all)[start], rows_into(rows, parts)); !loaded) return loaded;
   for (const std::vector<JournalGroup>* const groups : {&earlier, &slice.groups})
     for (const JournalGroup& group : *groups) (void)parts.has_room(group.records.size());
-  if (parts.is_full()) return {};
+  if (parts.is_full()) {
+    slice.states.clear();
+    return {};
+  }
   std::ranges::move(slice.groups, std::back_inserter(earlier));
   slice.groups = std::move(earlier);
   slice.rows = std::move(rows);
@@ -128,7 +135,9 @@ std::expected<Slice, WorldError> slice_of(WorldFile& file, const SliceRange& ran
               .rows = {},
               .steps = {},
               .run_steps = {},
-              .groups = {}};
+              .groups = {},
+              .states = {},
+              .hashes = {}};
   SliceParts parts(range.bytes_max);
   if (auto loaded = file.load(rows_into(slice.rows, parts)); !loaded) return std::unexpected(std::move(loaded.error()));
   const std::optional<RunSteps>& of_run = meta.run_steps;
@@ -148,7 +157,17 @@ std::expected<Slice, WorldError> slice_of(WorldFile& file, const SliceRange& ran
   if (is_too_new(meta.as_point(), range))
     if (auto begun = begin_earlier(slice, file, range, parts); !begun) return std::unexpected(std::move(begun.error()));
   std::erase_if(slice.groups, [&](const JournalGroup& group) { return group.first_tick > range.to_tick; });
+  std::erase_if(slice.states, [&](const RecordedState& state) {
+    return state.sequence <= slice.sequence || state.sequence > slice.last_sequence();
+  });
   return slice;
+}
+
+std::expected<void, WorldError> add_hashes(Slice& slice, const std::string& path) {
+  auto read = read_tick_hashes(path, slice.sequence + 1, slice.last_sequence());
+  if (!read) return std::unexpected(std::move(read.error()));
+  slice.hashes = newest_hashes(std::move(*read));
+  return {};
 }
 
 }  // namespace muster

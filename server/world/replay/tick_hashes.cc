@@ -104,38 +104,50 @@ void TickHashLog::write(std::string_view lines) noexcept {
   }
 }
 
-std::expected<std::vector<TickHash>, WorldError> read_tick_hashes(const std::string& path) {
+std::expected<std::vector<TickHash>, WorldError> read_tick_hashes(const std::string& path, std::uint64_t first,
+                                                                  std::uint64_t last) {
   const auto fail = [&](WorldErrorCode code, const std::string& what) {
     return std::unexpected(WorldError(code, path, what));
   };
   const int fd = open_file(real_path(path).c_str(), O_RDONLY);
   if (fd < 0) return fail(WorldErrorCode::missing, std::string("cannot be read: ") + std::strerror(errno));
-  std::string text;
-  for (::ssize_t read = 1; read > 0;) {
+  std::vector<TickHash> all;
+  std::string text;  // the lines that were not read yet; a log may be larger than the memory
+  std::size_t number = 0, wrong = 0;
+  int error = 0;
+  constexpr std::size_t piece = 65536;
+  for (::ssize_t read = 1; read > 0 && wrong == 0;) {
     const std::size_t used = text.size();
-    text.resize(used + 65536);
-    read = ::read(fd, text.data() + used, 65536);
-    if (read < 0 && errno == EINTR)
-      read = 1, text.resize(used);
-    else
-      text.resize(used + static_cast<std::size_t>(std::max<::ssize_t>(read, 0)));
-    if (read < 0) {
-      const int error = errno;
-      ::close(fd);
-      return fail(WorldErrorCode::io, std::string("cannot be read: ") + std::strerror(error));
+    text.resize(used + piece);
+    read = ::read(fd, text.data() + used, piece);
+    const bool again = read < 0 && errno == EINTR;
+    if (read < 0 && !again) error = errno;
+    text.resize(used + static_cast<std::size_t>(std::max<::ssize_t>(read, 0)));
+    if (again) read = 1;
+    std::string_view left = std::string_view(text).substr(0, text.rfind('\n') + 1);
+    while (!left.empty() && wrong == 0) {
+      ++number;
+      TickHash hash;
+      if (!read_hash_line(taken_until(left, '\n'), hash))
+        wrong = number;
+      else if (hash.sequence >= first && hash.sequence <= last)
+        all.push_back(std::move(hash));
     }
+    text.erase(0, text.rfind('\n') + 1);
   }
   ::close(fd);
-  std::vector<TickHash> all;
-  std::string_view left = std::string_view(text).substr(0, text.rfind('\n') + 1);
-  for (std::size_t number = 1; !left.empty(); ++number) {
-    const std::string_view line = taken_until(left, '\n');
-    TickHash hash;
-    if (!read_hash_line(line, hash))
-      return fail(WorldErrorCode::damaged, "line " + std::to_string(number) + " is not a line of hashes of ticks");
-    all.push_back(std::move(hash));
-  }
+  if (error != 0) return fail(WorldErrorCode::io, std::string("cannot be read: ") + std::strerror(error));
+  if (wrong != 0)
+    return fail(WorldErrorCode::damaged, "line " + std::to_string(wrong) + " is not a line of hashes of ticks");
   return all;
+}
+
+std::vector<TickHash> newest_hashes(std::vector<TickHash> all) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, TickHash> newest;
+  for (TickHash& hash : all) newest.insert_or_assign(hash.place(), std::move(hash));
+  std::vector<TickHash> in_order;
+  for (auto& [place, hash] : newest) in_order.push_back(std::move(hash));
+  return in_order;
 }
 
 }  // namespace muster

@@ -20,6 +20,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "registry/entity_registry.h"
@@ -30,7 +31,9 @@ namespace muster {
 
 struct TickHash {
   std::uint64_t tick = 0, sequence = 0;
-  std::map<std::string, std::uint64_t> columns;  ///< by the name of the component
+  std::map<std::string, std::uint64_t> columns = {};  ///< by the name of the component
+  /// Returns a value by which hashes are in order.
+  std::pair<std::uint64_t, std::uint64_t> place() const noexcept { return {sequence, tick}; }
 };
 
 /// Returns a hash for each component whose columns were changed after the version `since`. It
@@ -65,8 +68,14 @@ class TickHashLog {
   WriteQueue queue_;  // destroyed first
 };
 
-/// Reads the lines of a log. The error names the line that is wrong. A line that was cut at the end
-/// of the file is left out.
-[[nodiscard]] std::expected<std::vector<TickHash>, WorldError> read_tick_hashes(const std::string& path);
+/// Reads the lines of a log of which the input is between `first` and `last`, in the order of the
+/// file. The error names the line that is wrong. A line that was cut at the end of the file is left
+/// out.
+[[nodiscard]] std::expected<std::vector<TickHash>, WorldError> read_tick_hashes(const std::string& path,
+                                                                                std::uint64_t first = 0,
+                                                                                std::uint64_t last = ~std::uint64_t{0});
+/// Returns the hashes in ascending order. If inputs were lost in a crash, the log has other hashes
+/// for the same numbers; the last ones are those of the file.
+std::vector<TickHash> newest_hashes(std::vector<TickHash> all);
 
 }  // namespace muster

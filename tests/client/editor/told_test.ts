@@ -344,7 +344,7 @@ test('a world without places says what adds them', async (t) => {
   const editor = await Editor.open(t, world);
   await editor.page.locator('.viewport-note', { hasText: /muster import.*muster new --schema/ }).waitFor();
 });
-test('a button downloads a file that reproduces what the world did, and shows the command', async (t) => {
+test('a button downloads a file that holds what the world did, and shows the command', async (t) => {
   const world = await World.serve(t, [...schema, '--hz', '60']);
   const other = await world.connect();
   await other.create(nil, 'camp');

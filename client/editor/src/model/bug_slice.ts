@@ -1,4 +1,4 @@
-// A slice of the world: one file that reproduces what the world did, for a report of a bug.
+// A slice of the world: one file that holds what the world did, for a report of a bug.
 import { token_here } from './link.js';
 
 export interface BugSlice {

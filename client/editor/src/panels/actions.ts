@@ -150,7 +150,7 @@ export async function download_slice(model: Model): Promise<void> {
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
     const command = replay_command(name, model.keeper.status.peek()?.plugins ?? []);
-    model.notices.say('done', `Downloaded ${name}. This reproduces it: ${command}`, [
+    model.notices.say('done', `Downloaded ${name}, which holds what happened. To do it again: ${command}`, [
       { title: 'Copy the command', run: () => void copy_text(command) },
     ]);
   } catch (error) {

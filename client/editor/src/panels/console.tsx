@@ -106,7 +106,7 @@ export function Console(): JSX.Element {
           <>
             <button
               class="tool console-clear"
-              title="Send this bug: download a file that reproduces it"
+              title="Send this bug: download a file that holds what happened"
               aria-label="Send this bug"
               disabled={!model.may_control.value}
               onClick={() => void download_slice(model)}

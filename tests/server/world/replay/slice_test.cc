@@ -46,6 +46,16 @@ std::uint64_t record(const std::string& path, int ticks = 10) {
   return world.registry().hash();
 }
 
+constexpr std::size_t format_at = 8;
+/// Returns the slice as if another program had written it.
+std::vector<std::byte> with_format(std::vector<std::byte> bytes, std::uint32_t format) {
+  std::memcpy(bytes.data() + format_at, &format, sizeof format);
+  XXH128_canonical_t sum;
+  XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes.data(), bytes.size() - sizeof sum));
+  std::memcpy(bytes.data() + bytes.size() - sizeof sum, &sum, sizeof sum);
+  return bytes;
+}
+
 }  // namespace
 
 TEST_CASE("a slice replays to the state of its world, wherever it is read") {
@@ -109,17 +119,24 @@ TEST_CASE("a slice that was cut or changed at any byte is refused") {
   record(folder / "w.muster", 3);
   const auto slice = read_slice_or_world(folder / "w.muster");
   REQUIRE(slice);
-  const std::vector<std::byte> whole = encode(*slice);
-  const auto read = decode_slice(whole);
-  REQUIRE(read);
-  CHECK(encode(*read) == whole);
+  Slice with_hashes = *slice;
+  with_hashes.states = {{.sequence = slice->sequence + 1, .tick = 1, .hash = 7, .columns = {{"a.A", 1}, {"a.B", 2}}}};
+  with_hashes.hashes = {{.tick = 1, .sequence = slice->sequence + 1, .columns = {{"a.B", 2}}},
+                        {.tick = 2, .sequence = 99}};
   std::mt19937 random(1);
-  for (std::size_t at = 0; at < whole.size(); at += at < 4096 ? 1 : 37) {
-    std::vector<std::byte> changed = whole;
-    changed[at] ^= static_cast<std::byte>(1u << (random() % 8));
-    CHECK_FALSE(decode_slice(changed));
-    CHECK_FALSE(decode_slice(std::span(whole).first(at)));
+  for (const Slice& each : {*slice, with_hashes}) {
+    const std::vector<std::byte> bytes = encode(each);
+    const auto read = decode_slice(bytes);
+    REQUIRE(read);
+    CHECK(encode(*read) == bytes);
+    for (std::size_t at = 0; at < bytes.size(); at += at < 4096 || at + 400 > bytes.size() ? 1 : 37) {
+      std::vector<std::byte> changed = bytes;
+      changed[at] ^= static_cast<std::byte>(1u << (random() % 8));
+      CHECK_FALSE(decode_slice(changed));
+      CHECK_FALSE(decode_slice(std::span(bytes).first(at)));
+    }
   }
+  const std::vector<std::byte> whole = encode(*slice);
   std::vector<std::byte> longer = whole;
   longer.push_back({});
   CHECK_FALSE(decode_slice(longer));
@@ -135,13 +152,29 @@ TEST_CASE("a slice of a newer format is refused by its number") {
   record(folder / "w.muster", 3);
   const auto slice = read_slice_or_world(folder / "w.muster");
   REQUIRE(slice);
-  std::vector<std::byte> newer = encode(*slice);
-  constexpr std::size_t format_at = 8;
-  newer[format_at] = std::byte{slice_format + 1};
-  XXH128_canonical_t sum;
-  XXH128_canonicalFromHash(&sum, XXH3_128bits(newer.data(), newer.size() - sizeof sum));
-  std::memcpy(newer.data() + newer.size() - sizeof sum, &sum, sizeof sum);
-  CHECK_THAT(decode_slice(newer).error(), Contains("format 2") && Contains("reads format 1"));
+  CHECK_THAT(decode_slice(with_format(encode(*slice), slice_format + 1)).error(),
+             Contains("format 3") && Contains("reads formats up to 2"));
+  CHECK_THAT(decode_slice(with_format(encode(*slice), 0)).error(), Contains("format 0"));
+}
+
+TEST_CASE("a slice without hashes has the format of earlier programs, and hashes are only in the newer one") {
+  const test::Folder folder(test::memory_disk());
+  record(folder / "w.muster", 3);
+  auto slice = read_slice_or_world(folder / "w.muster");
+  REQUIRE(slice);
+  const std::vector<std::byte> without = encode(*slice);
+  CHECK(without[format_at] == std::byte{1});
+  CHECK_FALSE(decode_slice(with_format(without, 2)));
+  slice->hashes = {{.tick = 1, .sequence = slice->sequence + 1, .columns = {{"game.Count", 5}}}};
+  const std::vector<std::byte> with = encode(*slice);
+  CHECK(with[format_at] == std::byte{2});
+  CHECK_FALSE(decode_slice(with_format(with, 1)));
+  // Hashes that are not in order are refused.
+  slice->hashes.push_back(slice->hashes.front());
+  CHECK_THAT(decode_slice(encode(*slice)).error(), Contains("block"));
+  slice->hashes.clear();
+  slice->states = {{.sequence = 5, .tick = 1}, {.sequence = 4, .tick = 2}};
+  CHECK_THAT(decode_slice(encode(*slice)).error(), Contains("block"));
 }
 
 TEST_CASE("a slice for which there is no room leaves nothing behind") {

@@ -7,6 +7,7 @@
 
 #include "include/muster/world.h"
 #include "registry/host.h"
+#include "schema/hex.h"
 #include "server/world/replay/replay.h"
 #include "tests/registry/game.h"
 #include "tests/support/folder.h"
@@ -84,7 +85,11 @@ TEST_CASE("a replay that differs from the live world names the first tick, the c
   CHECK(found.tick == 8);  // its line has what the handlers of tick 7 changed
   CHECK(found.found.component == "game.Velocity");
   CHECK(found.found.suspects == std::vector<std::string>{"\"wind\""});
-  CHECK_THAT(found.text(), Contains("tick 8") && Contains("game.Velocity") && Contains("\"wind\""));
+  CHECK(found.with == ComparedWith::recorded_hashes);
+  CHECK(found.found.first == hex(hashes->at(7).columns.at("game.Velocity")));
+  CHECK(found.found.second != found.found.first);
+  CHECK_THAT(found.text(), Contains("tick 8") && Contains("game.Velocity") && Contains("\"wind\"") &&
+                               Contains("recorded run") && !Contains("gave two results") && !Contains("come again"));
 }
 
 TEST_CASE("lines that are none are refused by number, and a line that was cut is left out") {
