@@ -7,6 +7,14 @@
 #include <utility>
 
 namespace muster {
+namespace {
+
+/// Copies a column. One without bytes, such as that of a tag, may have no address.
+void copy_column(std::byte* to, const std::byte* from, std::size_t size) noexcept {
+  if (size != 0) std::memcpy(to, from, size);
+}
+
+}  // namespace
 
 std::uint32_t PreservedColumns::add(std::uint64_t chunk_uid, std::uint32_t column, std::span<const std::byte> bytes) {
   const auto number = static_cast<std::uint32_t>(columns_.size());
@@ -73,7 +81,7 @@ void PreservedColumns::keep(Column& column) {
   if (!given_up() && bytes() + column.size <= bytes_max_) column.copy = spare_.take(column.size);
   State now = State::is_over;
   if (column.copy) {
-    std::memcpy(column.copy.get(), column.at, column.size);
+    copy_column(column.copy.get(), column.at, column.size);
     bytes_.fetch_add(column.size, std::memory_order_relaxed);
     copied_.fetch_add(column.size, std::memory_order_relaxed);
     now = State::is_kept;
@@ -107,7 +115,7 @@ std::optional<std::span<const std::byte>> PreservedColumns::take(std::uint32_t n
   give_back();
   if (claim(column)) {
     taken_.resize(column.size);
-    std::memcpy(taken_.data(), column.at, column.size);
+    copy_column(taken_.data(), column.at, column.size);
     state.store(State::is_over, std::memory_order_release);
     return taken_;
   }
@@ -123,12 +131,12 @@ bool PreservedColumns::take(std::uint32_t number, std::byte* to) {
   Column& column = columns_[number];
   const std::atomic_ref<State> state(column.state);
   if (claim(column)) {
-    std::memcpy(to, column.at, column.size);
+    copy_column(to, column.at, column.size);
     state.store(State::is_over, std::memory_order_release);
     return true;
   }
   if (state.load(std::memory_order_acquire) != State::is_kept) return false;
-  std::memcpy(to, column.copy.get(), column.size);
+  copy_column(to, column.copy.get(), column.size);
   spare_.give(std::move(column.copy), column.size);
   bytes_.fetch_sub(column.size, std::memory_order_relaxed);
   state.store(State::is_over, std::memory_order_release);

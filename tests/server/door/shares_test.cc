@@ -150,7 +150,7 @@ TEST_CASE("a download of the page goes on while strangers come in crowds", "[sha
   std::filesystem::create_directories(folder / "page");
   test::write_file(folder / "page/index.html", "<!doctype html>");
   std::string much;
-  for (int i = 0; much.size() < 8'000'000; ++i) much += std::to_string(i * 7919);
+  for (std::uint64_t i = 0; much.size() < 8'000'000; ++i) much += std::to_string(i * 7919);
   test::write_file(folder / "page/big.js", much);
   LiveWorldOptions options{.page_folder = folder / "page"};
   options.limits.strangers_max = 16;
