@@ -220,16 +220,37 @@ class Agents(AgentTest):
         made = self.call(agent, "edit", edits=edits)
         self.assertEqual((made["applied"], made["created_count"]), (2000, 2000))
 
-    def test_an_agent_connects_again_after_the_server_was_restarted(self):
+    def test_an_agent_s_session_goes_on_after_its_server_was_killed(self):
         path = self.serve()
-        agent = self.agent()
-        self.call(agent, "edit", edits=[{"op": "create", "name": "orc"}])
-        self.folder.stop(self.server)
-        self.assertRegex(self.call(agent, "find"), "connect")
+        agent, create = self.agent("--timeout", "1"), {"op": "create", "name": "orc"}
+        self.call(agent, "edit", edits=[create])
+        begun = self.call(agent, "changes_since")
+        person = self.connect(path, resumes=True)
+        person.wait_durable(person.rename("orc", "ork"))
+        number = [each.session for each in person.presence() if each.kind == "agent"]
+        self.server.kill()
+        self.server.wait()
+        self.assertRegex(self.call(agent, "edit", edits=[create]), "^the server has been away for 1 s")
         self.serve()
-        answers = [self.call(agent, "find") for _ in range(2)]
-        self.assertEqual(answers[-1]["entities"][0]["path"], "/orc")
-        self.assertTrue(path.exists())
+        self.assertEqual(self.call(agent, "edit", edits=[{**create, "name": "again"}])["applied"], 1)
+        found = self.call(agent, "find")
+        self.assertEqual([each["path"] for each in found["entities"]], ["/ork", "/again"])
+        self.assertEqual([each.session for each in person.presence() if each.kind == "agent"], number)
+        changes = self.call(agent, "changes_since", sequence=begun["sequence"])
+        self.assertIn("Changes before the watch began, or that are too old, are not included.", changes["hint"])
+        person.rename("ork", "orc")
+        changes = self.call(agent, "changes_since", sequence=changes["sequence"])
+        self.assertEqual([each["path"] for each in changes["changes"]], ["/orc"])
+
+    def test_an_agent_begins_another_session_if_the_first_one_is_not_kept(self):
+        self.serve("--limit", "resume_ns_max=50000000")
+        agent, create = self.agent("--timeout", "2"), {"op": "create", "name": "orc"}
+        self.call(agent, "edit", edits=[create])
+        self.folder.stop(self.server)
+        self.assertRegex(self.call(agent, "edit", edits=[create]), "look before you repeat it|nothing was sent|Nothing was done")
+        self.assertRegex(self.call(agent, "find"), "no (server|world) is (running|served) .* Nothing was done, and the next call tries again")
+        self.serve()
+        self.assertEqual([each["path"] for each in self.call(agent, "find")["entities"]], ["/orc"])
 
     def test_a_world_that_nobody_serves_is_reported_before_anything_is_read(self):
         said = self.folder.error(3, "mcp", "--world", "nothing.muster")
