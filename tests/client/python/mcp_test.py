@@ -207,6 +207,10 @@ class Agents(AgentTest):
             found, pages = rest, pages + 1
         self.call(agent, "find", show=["Squad", "March", "Transform"], having=["Squad"])
         self.call(agent, "find", children_of="/red")
+        chosen = self.call(agent, "find", where="Squad.team=blue and Squad.number<500", show=["Squad", "Transform"])
+        self.assertEqual(chosen["total"], 500)
+        self.assertIn("cursor", self.call(agent, "find", where="Health.value>0", cursor="1000"))
+        self.assertEqual(self.call(agent, "find", cursor="999999")["entities"], [])
         self.call(agent, "show", entities=["/red/squad-0"] * 500)
         self.call(agent, "describe_type")
         types = [each["type"] for each in self.call(agent, "describe_type")["types"]]
@@ -255,6 +259,16 @@ class Agents(AgentTest):
     def test_a_world_that_nobody_serves_is_reported_before_anything_is_read(self):
         said = self.folder.error(3, "mcp", "--world", "nothing.muster")
         self.assertEqual(said, "no server is running for nothing.muster, and there is no such world")
+
+    def test_a_locale_that_is_not_utf_8_changes_nothing(self):
+        self.serve()
+        agent = self.folder.start(Programs.muster, "mcp", "--name", "Röbo", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  environment={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+        self.asked = 0
+        made = self.call(agent, "edit", edits=[{"op": "create", "name": "Тор ü", "components": {"Unit": {"title": "日本"}}}])
+        self.assertEqual(made["created"][0]["name"], "Тор ü")
+        self.assertEqual(self.call(agent, "find", where='Unit.title="日本"', name="Тор")["entities"][0]["path"], "/Тор ü")
+        self.assertEqual(self.call(agent, "info")["you"]["name"], "Röbo")
 
     def test_the_agent_s_program_takes_no_module_of_the_current_folder(self):
         self.serve()
