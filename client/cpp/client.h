@@ -136,12 +136,15 @@ struct ShownEntity {
 /// makes no other call for longer than welcome().silence_ns_max must call next(0, 0s) from time to
 /// time.
 ///
+/// During calls, a connection is taken for lost if nothing arrives for 30 s, not even the answer to
+/// a heartbeat.
+///
 /// With ClientOptions::resumes, a lost connection does not end the session, for as long as
 /// welcome().resume_ns_max allows. The next call connects again, within its own time limit:
 ///   - Edits without an answer are sent again. The world applies each of them once. Messages that
 ///     were sent without a request id are not sent again.
-///   - Questions that only read are sent again. Others fail with `late`, because they may have been
-///     carried out.
+///   - Questions that only read are sent again, and so is everything that was asked while there was
+///     no connection. Other questions fail with `late`, because they may have been carried out.
 ///   - Each watch goes on with session::Resuming. If its `anew` is 0, the changes since the last
 ///     complete state follow. If its `anew` is 1, the whole state follows, and a program that keeps
 ///     a copy of the state must discard it.

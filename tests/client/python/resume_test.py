@@ -2,6 +2,7 @@
 import asyncio
 import concurrent.futures
 import json
+import signal
 import socket
 import struct
 import threading
@@ -198,6 +199,16 @@ class Resume(WorldTest):
         self.assertNotEqual((beside["address"], beside["token"]), (address, token))
         self.assertEqual(world.show("kept").entity, orc)
         self.assertEqual(world.resumed, 1)
+
+    def test_a_session_goes_on_after_its_server_was_drained(self):
+        path = self.serve("--drain-time", "1")
+        world = self.connect(path, resumes=True)
+        orc = world.create("orc")
+        self.server.send_signal(signal.SIGUSR2)
+        world.rename(orc, "kept")
+        self.assertEqual(self.server.wait(20), 0)
+        self.serve()
+        self.assertEqual((world.show(orc).name, world.resumed), ("kept", 1))
 
     def away(self, world):
         """Ends the server, and returns once the client knows."""
