@@ -19,9 +19,6 @@ constexpr std::uint32_t frame_bytes_max_before_welcome = 1u << 20;
 constexpr std::size_t out_bytes_max = 1u << 20;  // limit on the number of buffered bytes; sending
                                                  // blocks once the limit is reached
 constexpr std::uint32_t grant_count = 256;
-// A connection on which nothing arrives for so long is lost. The server is asked for a sign of life
-// before that.
-constexpr std::chrono::seconds silence_max(30), silence_asked(10);
 
 std::unexpected<ClientError> error(ClientError::Kind kind, std::string text) {
   return std::unexpected(ClientError{kind, std::move(text), {}});
@@ -62,15 +59,18 @@ Result<void> Client::Impl::beat() {
 
 Deadline Client::Impl::next_listen() const {
   if (line != Line::up || welcome.session == 0) return Deadline::max();
-  return asked_at ? *asked_at + silence_max - silence_asked : last_received + silence_asked;
+  // The server is asked for a sign of life after a third of the time.
+  return asked_at ? *asked_at + options.silence_max * 2 / 3 : last_received + options.silence_max / 3;
 }
 
 Result<void> Client::Impl::listen() {
   if (Clock::now() < next_listen()) return {};
   if (asked_at)
-    return lose({ClientError::Kind::lost,
-                 "nothing has come from the server for " + std::to_string(silence_max.count()) + " s",
-                 {}});
+    return lose(
+        {ClientError::Kind::lost,
+         "nothing has come from the server for " +
+             std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(options.silence_max).count()) + " ms",
+         {}});
   asked_at = Clock::now();
   BatchBuilder builder;
   builder.append_world(session::Heartbeat{});

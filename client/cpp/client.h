@@ -49,6 +49,9 @@ struct ClientOptions {
   SoFar before = {};            ///< The result of so_far() of the previous client, if any.
   /// Limit on the time to wait for an answer or to send a batch.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
+  /// A connection on which nothing arrives for so long during calls, not even the answer to a
+  /// heartbeat, is lost.
+  std::chrono::nanoseconds silence_max = std::chrono::seconds(30);
   /// Limit on the total size of the frames that have been received but not yet returned by next().
   /// A watch that exceeds this limit fails.
   std::size_t watch_bytes_max = 256u << 20;
@@ -135,9 +138,6 @@ struct ShownEntity {
 /// stored for next(). Every call sends the heartbeats that keep the session alive. A program that
 /// makes no other call for longer than welcome().silence_ns_max must call next(0, 0s) from time to
 /// time.
-///
-/// During calls, a connection is taken for lost if nothing arrives for 30 s, not even the answer to
-/// a heartbeat.
 ///
 /// With ClientOptions::resumes, a lost connection does not end the session, for as long as
 /// welcome().resume_ns_max allows. The next call connects again, within its own time limit:

@@ -23,8 +23,8 @@ namespace muster::testing {
 
 class LineProxy {
  public:
-  /// What happens to a connection after a frame was forwarded.
-  enum class Does { nothing, close, reset };
+  /// What happens before a frame is forwarded: it is swallowed, or the connection ends.
+  enum class Does { nothing, swallow, close, reset };
   /// Called on the proxy's thread before each frame is forwarded. May sleep.
   using Plan = std::function<Does()>;
 
@@ -128,6 +128,10 @@ class LineProxy {
         plan = plan_;
       }
       const Does does = plan ? plan() : Does::nothing;
+      if (does == Does::swallow) {
+        at += size;
+        continue;
+      }
       if (does != Does::nothing) {
         ++cuts_;
         return end(line, does == Does::reset);

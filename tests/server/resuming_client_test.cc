@@ -284,6 +284,31 @@ TEST_CASE("what is asked after a connection has ended is sent on the next one, e
   CHECK(client.times_resumed() == 2);
 }
 
+TEST_CASE("a connection that falls silent is replaced, and ends a session that cannot be resumed", "[resume]") {
+  LiveWorld world;
+  for (const bool resumes : {true, false}) {
+    LineProxy proxy(world.address());
+    ClientOptions options;
+    options.address = proxy.address();
+    options.token = token;
+    options.resumes = resumes;
+    options.time_max = 20s;
+    options.silence_max = 600ms;
+    Client client = good(Client::connect(options));
+    good(client.show(good(client.create(Entity{}, resumes ? "one" : "two"))));
+    proxy.plan([&proxy] { return proxy.connections() == 1 ? Does::swallow : Does::nothing; });
+    const auto made = client.create(Entity{}, resumes ? "three" : "four");
+    if (resumes) {
+      CHECK(client.times_resumed() == 1);
+      good(client.show(good(made)));
+    } else {
+      REQUIRE_FALSE(made);
+      CHECK(made.error().text == "nothing has come from the server for 600 ms");
+      CHECK(made.error().kind == ClientError::Kind::lost);
+    }
+  }
+}
+
 TEST_CASE("a client that cannot resume its session is told why, and a session that said goodbye is over", "[resume]") {
   LiveWorldOptions options;
   options.limits.resume_time_max = 300ms;

@@ -65,12 +65,13 @@ class Agent {
 
 const x_of = async (client: Client, name: string): Promise<number> =>
   ((await component(client, await client.entity(name), transform)).position as { x: number }).x;
-/** Resolves with the time at which a row is pressed, in ms. */
-const when_pressed = (editor: Editor, row: string): Promise<number> =>
+/** Resolves with the time at which a row is clicked, in ms. */
+const when_clicked = (editor: Editor, row: string): Promise<number> =>
   editor.row(row).evaluate(
     (node) =>
       new Promise<number>((resolve) => {
-        node.addEventListener('pointerdown', (event) => resolve(performance.timeOrigin + event.timeStamp), { once: true, capture: true });
+        const told = (): void => resolve(performance.timeOrigin + performance.now());
+        node.addEventListener('click', told, { once: true, capture: true });
       }),
   );
 /** Resolves with the time at which a row has a person's mark, in ms. */
@@ -110,7 +111,7 @@ test('two browsers, a script and an agent on one level: each sees the others, as
   await mark(bob, 'tower', 'Ann').waitFor();
   await t.test('a selection is seen by the other browser, the script and the agent', async () => {
     const gate = await other.entity('gate');
-    const [clicked, shown] = [when_pressed(ann, 'gate'), when_marked(bob, 'gate', 'Ann')];
+    const [clicked, shown] = [when_clicked(ann, 'gate'), when_marked(bob, 'gate', 'Ann')];
     const heard = py.say('when_selects("Ann", "gate")').then(Number);
     const told = (async (): Promise<number> => {
       while (!(await robo.call('info', {})).includes(`Ann\\",\\"kind\\":\\"editor\\",\\"selected\\":[\\"${gate.index}:${gate.generation}\\"]`));

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 from muster.ids import Entity
-from muster.mcp.answers import CHARACTERS_MAX, page, short_number
+from muster.mcp.answers import CHARACTERS_MAX, cut, page, short_number
 from muster.mcp.screenshot import page_url
 from muster.where import Where
 from support import Programs, WorldTest
@@ -285,6 +285,9 @@ class Answers(unittest.TestCase):
                                       (1e300, False, 1e300)]:
             found = short_number(value, is_float)
             self.assertEqual((repr(found)), repr(said))
+
+    def test_a_text_that_was_cut_ends_in_an_ellipsis(self):
+        self.assertEqual([cut("a word", 6), cut("a word", 5), cut("a word", 3), cut("", 1)], ["a word", "a wo…", "a…", ""])
 
     def test_a_picture_of_an_entity_is_one_of_the_page_at_the_entity_s_address(self):
         where = Where("h:7717/a town", "a+b&c")
