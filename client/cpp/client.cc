@@ -31,6 +31,7 @@ Client::Impl::Impl(ByteStream connected, ClientOptions chosen, CompiledSchemas c
       stream(std::move(connected)),
       decoder(frame_bytes_max_before_welcome, true),
       last_sent(Clock::now()),
+      last_received(last_sent),
       layouts(compiled) {}
 
 Deadline Client::Impl::deadline() const { return Clock::now() + options.time_max; }
@@ -50,6 +51,27 @@ Deadline Client::Impl::next_beat() const {
 Result<void> Client::Impl::beat() {
   if (Clock::now() < next_beat()) return {};
   last_sent = Clock::now();
+  BatchBuilder builder;
+  builder.append_world(session::Heartbeat{});
+  append_frame(out, builder.bytes(), 0);
+  return send_now();
+}
+
+Deadline Client::Impl::next_listen() const {
+  if (line != Line::up || welcome.session == 0) return Deadline::max();
+  // The server is asked for a sign of life after a third of the time.
+  return asked_at ? *asked_at + options.silence_max * 2 / 3 : last_received + options.silence_max / 3;
+}
+
+Result<void> Client::Impl::listen() {
+  if (Clock::now() < next_listen()) return {};
+  if (asked_at)
+    return lose(
+        {ClientError::Kind::lost,
+         "nothing has come from the server for " +
+             std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(options.silence_max).count()) + " ms",
+         {}});
+  asked_at = Clock::now();
   BatchBuilder builder;
   builder.append_world(session::Heartbeat{});
   append_frame(out, builder.bytes(), 0);
@@ -125,8 +147,9 @@ Result<void> Client::Impl::pump(Deadline until, const std::function<bool()>& don
       if (is_resuming()) continue;
       return sent;
     }
-    const ByteStream::Ready ready = stream.wait(std::min(until, next_beat()), out_sent < out.size());
+    const ByteStream::Ready ready = stream.wait(std::min({until, next_beat(), next_listen()}), out_sent < out.size());
     if (ready == ByteStream::Ready::neither) {
+      if (auto heard = listen(); !heard && !is_resuming()) return heard;
       if (Clock::now() < until) continue;
       return error(ClientError::Kind::late,
                    "the server did not answer within " + std::to_string(options.time_max.count() / 1'000'000) + " ms");
@@ -135,16 +158,21 @@ Result<void> Client::Impl::pump(Deadline until, const std::function<bool()>& don
       if (auto sent = send_now(); !sent && !is_resuming()) return sent;
       continue;
     }
-    const auto got = stream.receive_some(decoder.room());
-    if (!got) {
-      if (auto lost = lose(got.error()); !is_resuming()) return lost;
-      continue;
-    }
-    decoder.received(*got);
-    received_bytes += *got;
-    if (auto taken = take_frames(); !taken && !is_resuming()) return taken;
+    if (auto received = receive(); !received && !is_resuming()) return received;
   }
   return {};
+}
+
+Result<void> Client::Impl::receive() {
+  const auto got = stream.receive_some(decoder.room());
+  if (!got) return lose(got.error());
+  if (*got > 0) {
+    last_received = Clock::now();
+    asked_at.reset();
+  }
+  decoder.received(*got);
+  received_bytes += *got;
+  return take_frames();
 }
 
 Result<void> Client::Impl::take_frames() {

@@ -49,6 +49,9 @@ struct ClientOptions {
   SoFar before = {};            ///< The result of so_far() of the previous client, if any.
   /// Limit on the time to wait for an answer or to send a batch.
   std::chrono::nanoseconds time_max = std::chrono::seconds(10);
+  /// A connection on which nothing arrives for so long during calls, not even the answer to a
+  /// heartbeat, is lost.
+  std::chrono::nanoseconds silence_max = std::chrono::seconds(30);
   /// Limit on the total size of the frames that have been received but not yet returned by next().
   /// A watch that exceeds this limit fails.
   std::size_t watch_bytes_max = 256u << 20;
@@ -140,8 +143,8 @@ struct ShownEntity {
 /// welcome().resume_ns_max allows. The next call connects again, within its own time limit:
 ///   - Edits without an answer are sent again. The world applies each of them once. Messages that
 ///     were sent without a request id are not sent again.
-///   - Questions that only read are sent again. Others fail with `late`, because they may have been
-///     carried out.
+///   - Questions that only read are sent again, and so is everything that was asked while there was
+///     no connection. Other questions fail with `late`, because they may have been carried out.
 ///   - Each watch goes on with session::Resuming. If its `anew` is 0, the changes since the last
 ///     complete state follow. If its `anew` is 1, the whole state follows, and a program that keeps
 ///     a copy of the state must discard it.

@@ -81,6 +81,14 @@ struct Client::Impl {
   /// session.
   Result<void> beat();
   Deadline next_beat() const;
+  /// Asks the server for a sign of life after a while without any, and takes the connection for
+  /// lost if there is none. Must be called while nothing can be received.
+  Result<void> listen();
+  Deadline next_listen() const;
+  /// Receives once, and takes the frames.
+  Result<void> receive();
+  /// Notices if the connection has ended since the last call, and then connects again.
+  Result<void> find_line();
   Result<void> put(std::span<const std::byte> batch, std::uint64_t request);
   /// Like put(), for batches that were built from names.
   Result<void> put_named(std::span<const std::byte> batch, std::uint64_t request);
@@ -119,7 +127,8 @@ struct Client::Impl {
   std::uint32_t batch_bytes_max = 1u << 20;
   std::vector<std::byte> out;
   std::size_t out_sent = 0;
-  Deadline last_sent;
+  Deadline last_sent, last_received;
+  std::optional<Deadline> asked_at;  // for a sign of life, since when nothing has been received
   std::optional<ClientError> ended;
 
   Line line = Line::up;

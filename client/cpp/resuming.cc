@@ -51,10 +51,21 @@ Result<void> Client::Impl::lose(ClientError why) {
 
 Result<void> Client::Impl::put_request(std::span<const std::byte> batch, std::uint64_t request, bool named) {
   const bool kept = options.resumes && !welcome.resume.empty();
-  if (kept) unanswered[request].assign(batch.begin(), batch.end());
+  if (kept) {
+    // A request that is sent on a connection that has already ended may or may not have arrived.
+    if (auto up = find_line(); !up) return up;
+    unanswered[request].assign(batch.begin(), batch.end());
+  }
   auto sent = named ? put_named(batch, request) : put(batch, request);
   if (!sent && kept && sent.error().kind != ClientError::Kind::late) unanswered.erase(request);
   return sent;
+}
+
+Result<void> Client::Impl::find_line() {
+  while (line == Line::up && stream.wait(Clock::now(), false) == ByteStream::Ready::readable)
+    if (auto received = receive(); !received && !is_resuming()) return received;
+  if (!is_resuming()) return {};
+  return pump(deadline(), [&] { return line == Line::up; });
 }
 
 Result<void> Client::Impl::reconnect(Deadline until) {
@@ -87,7 +98,8 @@ Result<void> Client::Impl::resume(Deadline until) {
   out.clear();
   out_sent = 0;
   received_bytes = 0;
-  last_sent = Clock::now();
+  last_sent = last_received = Clock::now();
+  asked_at.reset();
   line = Line::greeting;
   const session::Welcome before = welcome;
   session::Hello hello;

@@ -4,6 +4,7 @@ import { timed_batch } from './batch.js';
 import type { BatchPlan, Row } from './batch.js';
 import { hash64, view_of } from './bytes.js';
 import { ClientError, mistaken } from './client_error.js';
+import type { ClientOptions } from './client_options.js';
 import { Connection } from './connection.js';
 import { answer_of, in_one } from './received.js';
 import type { Received } from './received.js';
@@ -54,7 +55,6 @@ import { held_values } from './shown.js';
 import type { ShownEntity } from './shown.js';
 import { encode_part, encode_steps } from './step.js';
 import type { FieldEdit, StepOptions, StepPart } from './step.js';
-import type { Reopen } from './resuming.js';
 import type { ByteStream } from './stream.js';
 import { id_in, plan_for, the_one } from './targets.js';
 import type { Target } from './targets.js';
@@ -70,28 +70,6 @@ import type { OpenWatch, WatchHandlers } from './watches.js';
 const protocol_newest = 1;
 const protocol_oldest = 1;
 const unsent_bytes_max = 1 << 20;
-
-export interface ClientOptions {
-  token?: string;
-  /** The name shown to other users. */
-  name?: string;
-  /** The kind of this program: "editor". */
-  kind?: string;
-  /**
-   * Limit on the time to wait for an answer; 10,000 by default. The time for which the stream is
-   * lost does not count.
-   */
-  time_max_ms?: number;
-  /** `so_far` of the previous client, if any. */
-  before?: SoFar;
-  /** Name of the world, if the server is a muster-host. */
-  world?: string;
-  /**
-   * Opens another stream after the first one was lost. The session then goes on, for as long as the
-   * server allows; see Client.
-   */
-  reopen?: Reopen;
-}
 
 /** A component and its value: [Health, { value: 50 }]. */
 export type RowOf<T> = readonly [TypeRef<T>, Init<NoInfer<T>>];
@@ -128,7 +106,7 @@ export class Client {
    * session, for example because the token is wrong, fails with `lost` and closes the stream.
    */
   static async open(stream: ByteStream, options: ClientOptions = {}): Promise<Client> {
-    const connection = new Connection(stream, options.time_max_ms ?? 10_000, options.reopen ?? null);
+    const connection = new Connection(stream, options.time_max_ms ?? 10_000, options.reopen ?? null, options.silence_max_ms);
     try {
       const welcome = await connection.greet(options.token ?? '', {
         protocol: protocol_newest,

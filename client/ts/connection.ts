@@ -6,6 +6,7 @@ import { ClientError, mistaken } from './client_error.js';
 import { encode_frame, frame_event, frame_more, frame_pushed, FrameDecoder } from './frame.js';
 import type { Frame } from './frame.js';
 import { greet } from './greeting.js';
+import { default_silence_max_ms, Heart } from './heart.js';
 import { answer_of, error_of, guarded, sent_badly } from './received.js';
 import type { Received } from './received.js';
 import { Requests } from './requests.js';
@@ -98,8 +99,7 @@ export class Connection {
   private last_request = 0n;
   private error: ClientError | null = null;
   private tell_closed: (error: ClientError) => void = () => {};
-  private heart: ReturnType<typeof setInterval> | undefined;
-  private sent_since_beat = false;
+  private readonly heart: Heart;
   private received_bytes = 0;
   /** Limit on the stream's bytes for watches; 0 means no limit. */
   private credit_through = 0;
@@ -115,7 +115,9 @@ export class Connection {
     stream: ByteStream,
     readonly time_max_ms: number,
     private readonly reopen: Reopen | null = null,
+    silence_max_ms = default_silence_max_ms,
   ) {
+    this.heart = new Heart(silence_max_ms, () => this.send_heartbeat({}), (error) => this.lose(error));
     this.closed = new Promise((resolve) => (this.tell_closed = resolve));
     this.types.add_schema(from_base64(session_schema));
     this.attach(stream);
@@ -127,7 +129,9 @@ export class Connection {
     this.received_bytes = 0;
     stream.start({
       received: (bytes) => {
-        if (stream === this.stream) this.receive(bytes);
+        if (stream !== this.stream) return;
+        this.heart.heard();
+        this.receive(bytes);
       },
       ended: (why) => {
         if (stream !== this.stream) return;
@@ -163,7 +167,7 @@ export class Connection {
       this.pause_ms = first_pause_ms;
     }
     this.line = 'down';
-    clearInterval(this.heart);
+    this.heart.stop();
     this.stream.close();
     this.requests.lose(error);
     this.try_later();
@@ -208,7 +212,7 @@ export class Connection {
   }
   private go_on(before: Welcome): void {
     this.line = 'up';
-      if (this.credit_through !== 0) this.give_credit();
+    if (this.credit_through !== 0) this.give_credit();
     const { welcome } = this;
     const is_other_epoch = this.epoch !== before.epoch;
     if (is_other_epoch) {
@@ -297,21 +301,16 @@ export class Connection {
 
   /** Sets the epoch and the limits. */
   private welcomed(welcome: Welcome): void {
-    const { epoch, playing, sequence, frame_bytes_max, silence_ns_max } = welcome;
+    const { epoch, playing, sequence, frame_bytes_max } = welcome;
     if (!this.welcome) this.run_epochs.add(epoch);
     this.welcome = welcome;
-    clearInterval(this.heart);
     this.epoch = epoch;
     this.playing = playing;
     this.sequence = sequence;
     this.frame_bytes_max = frame_bytes_max;
     // Batches of a snapshot may have any size.
     this.decoder.frame_bytes_max = Math.max(frame_bytes_max, 64 << 20) + 48;
-    if (silence_ns_max === 0n) return;
-    // A third of the allowed silence, so the session survives two late heartbeats.
-    const every_ms = Math.min(Number(silence_ns_max / 3_000_000n), 2 ** 31 - 1);
-    this.heart = setInterval(() => this.beat(), Math.max(every_ms, 1));
-    (this.heart as { unref?: () => void }).unref?.();
+    this.heart.start(welcome.silence_ns_max);
   }
 
   /** Enters a new epoch before anything else is sent. */
@@ -338,10 +337,6 @@ export class Connection {
     return this.run_epochs.has(epoch);
   }
 
-  private beat(): void {
-    if (!this.sent_since_beat) this.send_heartbeat({});
-    this.sent_since_beat = false;
-  }
   private send_heartbeat(value: Init<Heartbeat>, request = 0n): void {
     this.put(encode_batch({ kind: 'world', type: this.types.get(Heartbeat), values: [value] }), request);
   }
@@ -355,7 +350,7 @@ export class Connection {
   private fail(error: ClientError): void {
     if (this.error) return;
     this.error = error;
-    clearInterval(this.heart);
+    this.heart.stop();
     clearTimeout(this.retry);
     this.stream.close();
     this.requests.fail(error);
@@ -384,7 +379,7 @@ export class Connection {
     this.transmit(batch, request);
   }
   private transmit(batch: Uint8Array, request: bigint): void {
-    this.sent_since_beat = true;
+    this.heart.sent();
     this.stream.send(encode_frame(batch, request));
   }
   /** Sends a message without an answer. Without a stream, the message waits until there is one. */

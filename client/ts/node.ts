@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { Client } from './client.js';
-import type { ClientOptions } from './client.js';
+import type { ClientOptions } from './client_options.js';
 import { ClientError, mistaken } from './client_error.js';
 import { connect_stream } from './node_stream.js';
 import type { ServerTrust } from './node_stream.js';

@@ -23,8 +23,8 @@ namespace muster::testing {
 
 class LineProxy {
  public:
-  /// What happens to a connection after a frame was forwarded.
-  enum class Does { nothing, close, reset };
+  /// What happens before a frame is forwarded: it is swallowed, or the connection ends.
+  enum class Does { nothing, swallow, close, reset };
   /// Called on the proxy's thread before each frame is forwarded. May sleep.
   using Plan = std::function<Does()>;
 
@@ -60,6 +60,8 @@ class LineProxy {
   std::uint64_t connections() const noexcept { return connections_; }
   std::uint64_t frames() const noexcept { return frames_; }
   std::uint64_t cuts() const noexcept { return cuts_; }
+  /// Returns the number of connections that have not ended.
+  std::uint64_t open() const noexcept { return open_; }
 
  private:
   struct Way {
@@ -106,6 +108,7 @@ class LineProxy {
     const int on = 1;
     for (const int each : {client, server}) ::setsockopt(each, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     ++connections_;
+    ++open_;
     lines_.push_back({.up = {client, server, {}}, .down = {server, client, {}}, .over = false});
   }
 
@@ -125,6 +128,10 @@ class LineProxy {
         plan = plan_;
       }
       const Does does = plan ? plan() : Does::nothing;
+      if (does == Does::swallow) {
+        at += size;
+        continue;
+      }
       if (does != Does::nothing) {
         ++cuts_;
         return end(line, does == Does::reset);
@@ -140,13 +147,14 @@ class LineProxy {
     way.bytes.erase(way.bytes.begin(), way.bytes.begin() + static_cast<std::ptrdiff_t>(at));
   }
 
-  static void end(Line& line, bool reset) {
+  void end(Line& line, bool reset) {
     if (reset) {
       const linger none{1, 0};
       for (const int each : {line.up.from, line.up.to}) ::setsockopt(each, SOL_SOCKET, SO_LINGER, &none, sizeof none);
     }
     ::close(line.up.from);
     ::close(line.up.to);
+    if (!line.over) --open_;
     line.over = true;
   }
 
@@ -156,7 +164,7 @@ class LineProxy {
   std::string address_;
   std::atomic<int> port_ = 0;
   std::atomic<bool> stops_ = false;
-  std::atomic<std::uint64_t> connections_ = 0, frames_ = 0, cuts_ = 0;
+  std::atomic<std::uint64_t> connections_ = 0, frames_ = 0, cuts_ = 0, open_ = 0;
   std::list<Line> lines_;  // used on the thread
   std::thread thread_;
 };

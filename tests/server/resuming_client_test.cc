@@ -252,12 +252,61 @@ TEST_CASE("while its server is killed and started again a session does each edit
   for (int i = 0; i < 1000 && !(copy.whole && copy.health[orc] == 1000 - hits); ++i)
     if (const auto frame = good(client.next(watch, 20ms))) copy.take(*frame);
   CHECK(copy.health[orc] == 1000 - hits);
-  // The newest step of `other` is its own. An undo is not sent again, so the session is resumed
-  // first.
-  CHECK(good(good(other.show(theirs)).get<arena::Health>()).value == 6);
+  // The newest step of `other` is its own, and nothing was asked since the server was killed.
   good(other.ask(session::Undo{}));
+  CHECK(other.times_resumed() > 0);
   CHECK(good(good(other.show(theirs)).get<arena::Health>()).value == 5);
   CHECK(good(good(client.show(orc)).get<arena::Health>()).value == 1000 - hits);
+}
+
+TEST_CASE("what is asked after a connection has ended is sent on the next one, even if it may not be sent twice",
+          "[resume]") {
+  LiveWorld world;
+  LineProxy proxy(world.address());
+  Client client = connected(proxy);
+  const Entity orc = good(client.create(Entity{}, "orc", arena::Health{.value = 100}));
+  good(client.follow({.world = true, .values = true}));
+  ClientOptions options;
+  options.address = world.address();
+  options.token = token;
+  Client other = good(Client::connect(options));
+  for (const Does does : {Does::close, Does::reset}) {
+    const std::uint64_t cuts = proxy.cuts();
+    // The frame that tells the client what another one did ends its connection.
+    proxy.plan([&proxy, cuts, does] { return proxy.cuts() == cuts ? does : Does::nothing; });
+    good(other.push(orc, arena::Damage{.amount = 1}));
+    while (proxy.cuts() == cuts || proxy.open() > 0) std::this_thread::yield();
+    const std::string name = does == Does::close ? "one" : "two";
+    const std::string text = "{ templates: [ { name: \"" + name + "\" } ] }";
+    CHECK(good(client.read_templates(text, "templates.json")).names == std::vector{name});
+    proxy.plan({});
+  }
+  CHECK(client.times_resumed() == 2);
+}
+
+TEST_CASE("a connection that falls silent is replaced, and ends a session that cannot be resumed", "[resume]") {
+  LiveWorld world;
+  for (const bool resumes : {true, false}) {
+    LineProxy proxy(world.address());
+    ClientOptions options;
+    options.address = proxy.address();
+    options.token = token;
+    options.resumes = resumes;
+    options.time_max = 20s;
+    options.silence_max = 600ms;
+    Client client = good(Client::connect(options));
+    good(client.show(good(client.create(Entity{}, resumes ? "one" : "two"))));
+    proxy.plan([&proxy] { return proxy.connections() == 1 ? Does::swallow : Does::nothing; });
+    const auto made = client.create(Entity{}, resumes ? "three" : "four");
+    if (resumes) {
+      CHECK(client.times_resumed() == 1);
+      good(client.show(good(made)));
+    } else {
+      REQUIRE_FALSE(made);
+      CHECK(made.error().text == "nothing has come from the server for 600 ms");
+      CHECK(made.error().kind == ClientError::Kind::lost);
+    }
+  }
 }
 
 TEST_CASE("a client that cannot resume its session is told why, and a session that said goodbye is over", "[resume]") {

@@ -105,6 +105,8 @@ class Core:
         self.resumed = 0  # counts how often
         self.presence = None  # the fields of the last SetPresence
         self.has_sent = False
+        self.arrivals = 0  # counts how often bytes have come from the server
+        self._buffered = []  # requests whose frames take_outgoing() has not returned
         self.on_outgoing = lambda: None
         self.on_lost = lambda error: None
         self._frames = Frames(FRAME_BYTES_MAX_BEFORE_WELCOME)
@@ -138,6 +140,8 @@ class Core:
 
     def _transmit(self, batch, request):
         self.has_sent = True
+        if self.can_resume:
+            self._buffered.append(request)
         self._outgoing += frame_of(batch, request)
         self.on_outgoing()
 
@@ -180,9 +184,15 @@ class Core:
         self.unanswered[request] = Sent(batch, type_, change, self.line != "up")
 
     def forget(self, request):
-        """Drops a request whose answer came too late."""
+        """Drops a request whose caller does not wait any longer. Returns True if it was withdrawn,
+        because it had not been sent."""
         with self.lock:
             self._waiting.pop(request, None)
+            sent = self.unanswered.get(request)
+            if sent is None or not sent.is_unsent or self.line == "up":
+                return False
+            del self.unanswered[request]
+            return True
 
     def stream(self, batch, watch=None):
         """Sends a question whose answers arrive over time. `watch` are the fields of a Follow that
@@ -264,16 +274,18 @@ class Core:
     def take_outgoing(self):
         with self.lock:
             data, self._outgoing = self._outgoing, bytearray()
+            self._buffered.clear()
             return bytes(data)
 
     @property
     def outgoing_bytes(self):
         return len(self._outgoing)
 
-    def beat(self):
-        """Sends a heartbeat unless something was sent since the last call."""
+    def beat(self, always=False):
+        """Sends a heartbeat, which the server answers, if something was not sent since the last
+        call."""
         with self.lock:
-            if not self.has_sent and self.error is None and self.line == "up":
+            if (always or not self.has_sent) and self.error is None and self.line == "up":
                 self._put(self.control("Heartbeat"), 0)
             self.has_sent = False
 
@@ -298,6 +310,7 @@ class Core:
         """Takes bytes from the server. If they are invalid, the session has ended with
         ProtocolError."""
         with self.lock:
+            self.arrivals += 1
             if self.error is not None:
                 return
             try:
@@ -319,6 +332,11 @@ class Core:
     def can_resume(self):
         return self.resumes and self.welcome is not None and len(self.welcome.resume) > 0
 
+    @property
+    def is_up(self):
+        """False while the session has no connection."""
+        return self.line == "up"
+
     def lose(self, error):
         """The connection is lost. Ends the session, unless it can be resumed."""
         with self.lock:
@@ -329,6 +347,10 @@ class Core:
                 return
             self.line = "down"
             self._outgoing = bytearray()
+            for request in self._buffered:
+                if request in self.unanswered:
+                    self.unanswered[request].is_unsent = True
+            self._buffered.clear()
             for request, (frames, told) in list(self._waiting.items()):
                 if request in self.unanswered:
                     frames.clear()

@@ -2,6 +2,7 @@
 from .batch import EACH, SHARED, TABLE, WORLD, shared_batch, struct_batch, table_batch
 from .errors import Mistaken
 from .ids import Entity, entity_of, hash32, nil
+from .schema import Type
 from .values import Place, Value, codec_of, entity_value
 
 #: A part of a batch has at most this many messages, and roughly at most this many bytes.
@@ -88,6 +89,12 @@ class Edits:
         their defaults."""
         if not components:
             raise Mistaken("set() needs at least one component")
+        for each in components:
+            if isinstance(each, (str, type, Type)) and not self._core.types.component(each).is_tag:
+                type_ = self._core.types.component(each)
+                raise Mistaken(f"set(): {type_.name} is given without a value. Give one, such as "
+                               f"{type_.short}({type_.fields[0].name}=...), or ('{type_.short}', {{}}) to give all its "
+                               "fields their defaults")
         self._add("muster.Set", await self._entity(entity), {}, self._rows(components))
 
     async def set_field(self, entity, path, value, expect=UNSET):
@@ -113,8 +120,9 @@ class Edits:
         """Destroys an entity and everything below it."""
         self._add("muster.Destroy", await self._entity(entity), {}, {})
 
-    async def move(self, entity, under=nil, before=nil):
-        """Moves an entity under another parent, as its last child or before a sibling."""
+    async def move(self, entity, under, before=nil):
+        """Moves an entity under another parent ("/" makes it a root), as its last child or before a
+        sibling."""
         target, parent = await self._entity(entity), await self._entity(under, True)
         self._add("muster.Reparent", target, dict(parent=parent, before=await self._entity(before)), {})
 

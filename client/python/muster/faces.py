@@ -57,13 +57,16 @@ def _face(of, wrap):
     return decorate
 
 
-async def _open(where, token, name, kind, timeout, cafile, fingerprint, resumes):
+async def _open(where, token, name, kind, timeout, cafile, fingerprint, resumes, away_max):
     """Connects and begins a session. Returns it with its link, whose event loop is the running
     one."""
     server = find_server(where, token)
-    cafile, fingerprint = cafile or server.cafile, fingerprint or server.fingerprint
-    link = Link(timeout, resumes)
-    await link.connect(server.address, tls_for(server.address, cafile, fingerprint))
+
+    def how(found):
+        return found.address, tls_for(found.address, cafile or found.cafile, fingerprint or found.fingerprint), found.token
+    link = Link(timeout, resumes, away_max)
+    link.find_again = lambda: how(find_server(server.file or where, token))
+    await link.connect(*how(server)[:2])
     session = Session(link.core)
     session.where = server
     try:
@@ -158,7 +161,7 @@ class Client(_Waiting):
 
 
 def connect(where=None, *, token=None, name=None, kind="python", timeout=10, cafile=None, fingerprint=None,
-            resumes=False):
+            resumes=False, away_max=None):
     """Connects to a world and returns a Client, to be used in a `with` statement or closed with
     close().
 
@@ -169,8 +172,9 @@ def connect(where=None, *, token=None, name=None, kind="python", timeout=10, caf
     Late. `cafile` and `fingerprint` encrypt the connection, and tell how the server is recognised:
     by a certificate authority, or by the SHA-256 of its certificate. With `resumes`, the session
     survives the loss of its connection and a restart of the server: edits without an answer are
-    sent again and applied once, and watches go on."""
-    return Client(*in_background(_open(where, token, name, kind, timeout, cafile, fingerprint, resumes)))
+    sent again and applied once, and watches go on. Meanwhile, a call waits for `away_max` seconds
+    at most, or as long as the server keeps the session."""
+    return Client(*in_background(_open(where, token, name, kind, timeout, cafile, fingerprint, resumes, away_max)))
 
 
 # ---- asyncio
@@ -254,6 +258,6 @@ class AsyncClient(_Asynchronous):
 
 
 async def connect_async(where=None, *, token=None, name=None, kind="python", timeout=10, cafile=None, fingerprint=None,
-                        resumes=False):
+                        resumes=False, away_max=None):
     """Like connect(), for asyncio: async with await connect_async("level.muster") as world."""
-    return AsyncClient(*await _open(where, token, name, kind, timeout, cafile, fingerprint, resumes))
+    return AsyncClient(*await _open(where, token, name, kind, timeout, cafile, fingerprint, resumes, away_max))

@@ -14,10 +14,13 @@ import threading
 
 from .batch import frame_of
 from .core import Ask, Core, late
-from .errors import Lost, Mistaken, MusterError
+from .errors import Late, Lost, Mistaken, MusterError
 from .resuming import FIRST_PAUSE_S, PAUSE_MAX_S, NotResumed
 
 OUTGOING_BYTES_MAX = 1 << 22
+#: A connection on which nothing arrives for so long is lost. The server is asked for a sign of life
+#: after a third of it.
+SILENCE_MAX_S = 30
 
 
 class Tls:
@@ -80,20 +83,22 @@ class Link:
     """The connection of a session and, if the session resumes, those after it. All coroutines
     run in one event loop."""
 
-    def __init__(self, seconds_max, resumes=False):
-        self.core, self.seconds_max = Core(resumes), seconds_max
+    def __init__(self, seconds_max, resumes=False, away_max=None):
+        self.core, self.seconds_max, self.away_max = Core(resumes), seconds_max, away_max
         self.core.on_lost = self._lost
         self.address, self.tls = "", None
+        # Returns the address, the encryption and the token as they are now, or raises MusterError.
+        self.find_again = lambda: (self.address, self.tls, self.token)
         # What a new connection says again.
         self.session, self.token, self.hello = None, "", {}
         # The time without a connection until now, and since when there is none.
-        self._away_s, self._lost_at = 0.0, None
+        self._away_s, self._lost_at, self._lost_why = 0.0, None, None
         self.loop = asyncio.get_running_loop()
         self.pid = os.getpid()
         self._wake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
-        self._reading = self._writing = self._beating = self._resuming = self._writer = None
+        self._reading = self._writing = self._beating = self._listening = self._resuming = self._writer = None
         self.is_trusted = False  # whether it is known that this is the server that was meant
 
     async def connect(self, address, tls=None):
@@ -104,7 +109,7 @@ class Link:
         self._start(reader)
 
     async def _connect(self):
-        address, tls = self.address, self.tls
+        address, tls, self.is_trusted = self.address, self.tls, False
         options = {"ssl": tls.context()} if tls is not None else {}
         try:
             if address.startswith("unix:"):
@@ -137,7 +142,7 @@ class Link:
 
     def _lost(self, error):
         if self._resuming is None or self._resuming.done():
-            self._lost_at = self.loop.time()
+            self._lost_at, self._lost_why = self.loop.time(), error
             self._room.set()
             self._resuming = self.loop.create_task(self._resume(error))
 
@@ -152,8 +157,10 @@ class Link:
             await asyncio.sleep(pause)
             pause = min(2 * pause, PAUSE_MAX_S)
             try:
+                # A server that was started again, or elsewhere, has written another address file.
+                self.address, self.tls, self.token = self.find_again()
                 reader = await self._connect()
-            except Lost:
+            except (Lost, Mistaken):
                 continue
             self.core.connected_again()
             self._start(reader)
@@ -199,7 +206,9 @@ class Link:
         self._writer.close()
 
     def welcomed(self):
-        """Begins to send heartbeats, which keep an idle session alive."""
+        """Begins to send heartbeats, which keep an idle session alive, and to mind those of the
+        server."""
+        self._listening = self.loop.create_task(self._listen(SILENCE_MAX_S))
         silence_s = self.core.welcome.silence_ns_max / 1e9
         if silence_s:
             self._beating = self.loop.create_task(self._beat(max(silence_s / 3, 0.001)))
@@ -258,19 +267,37 @@ class Link:
             except MusterError:
                 return
 
+    async def _listen(self, silence_max_s):
+        """Notices if the other side is gone without a word, as after a machine lost its power.
+        Counts turns rather than time, since this program may have been halted itself."""
+        arrivals, quiet = None, 0
+        while self.core.error is None:
+            await asyncio.sleep(silence_max_s / 3)
+            if self.core.line != "up" or self.core.arrivals != arrivals:
+                arrivals, quiet = self.core.arrivals, 0
+                continue
+            quiet += 1
+            if quiet < 3:
+                self.core.beat(always=True)
+                continue
+            writer = self._writer
+            self.core.lose(Lost(f"nothing has come from the server for {silence_max_s:g} s"))
+            writer.transport.abort()  # what waits to be sent will not be
+
     def close(self):
         """Ends the session. Calls in progress fail with Lost."""
         self.core.close()
         if self._writer is not None and self._writing is None:
             self._writer.close()
-        for task in (self._beating, self._resuming):
+        for task in (self._beating, self._listening, self._resuming):
             if task is not None:
                 task.cancel()
 
     async def finish(self):
         """Waits until everything has been sent and the connection is closed."""
         self.close()
-        tasks = [each for each in (self._reading, self._writing, self._beating, self._resuming) if each is not None]
+        tasks = [each for each in (self._reading, self._writing, self._beating, self._listening, self._resuming)
+                 if each is not None]
         if self._writing is not None:
             await asyncio.wait([self._writing], timeout=2)
         for task in tasks:
@@ -298,6 +325,10 @@ class Link:
         requests = [ask(batch, _teller(answer)) for batch, answer in zip(wish.batches, answers)]
         try:
             done = await self._answered(answers)
+        except _Away:
+            withdrawn = [self.core.forget(request) for request in requests]
+            raise Late(f"the server has been away for {self.away_max:g} s ({self._lost_why}); " + (
+                "nothing was sent" if all(withdrawn) else "the request may have been carried out")) from None
         finally:
             for request, answer in zip(requests, answers):
                 if not answer.done() or answer.cancelled():
@@ -308,12 +339,17 @@ class Link:
         return done
 
     async def _answered(self, answers):
-        """Waits for answers. The time without a connection does not count."""
+        """Waits for answers. The time without a connection counts only for `away_max`."""
         away, end = self._away(), self.loop.time() + self.seconds_max
         while not all(each.done() for each in answers):
-            left = end + self._away() - away - self.loop.time()
+            gone = self._away() - away
+            left = end + gone - self.loop.time()
             if left <= 0:
                 raise late(self.seconds_max)
+            if self.away_max is not None and self._lost_at is not None:
+                left = min(left, self.away_max - gone)
+                if left <= 0:
+                    raise _Away
             await asyncio.wait(answers, timeout=left)
         return [each.result() for each in answers]
 
@@ -331,6 +367,10 @@ class Link:
         finally:
             for stream in wish.streams:
                 stream.wake = None
+
+
+class _Away(Exception):
+    """A caller has waited long enough for another connection."""
 
 
 def _teller(answer):

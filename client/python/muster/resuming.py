@@ -7,6 +7,8 @@ FIRST_PAUSE_S, PAUSE_MAX_S = 0.01, 1.0
 #: Codes of faults after which the session can be resumed.
 RESUMABLE = ("silent", "slow_reader", "stalled", "stopping")
 _CHANGES = ("Follow", "FollowMore", "Unwatch")
+#: Other questions that do no harm if they arrive twice. The server applies an EditIf once.
+_ONCE = (SESSION + "RequestGrant", SESSION + "EditIf", SESSION + "DryRun")
 #: Questions after which the server sends answers without further questions, by the answer's name.
 _FOLLOWING = {"Durable": ("FollowDurable", {}), "ClockState": ("GetClock", {"follow": 1})}
 
@@ -27,7 +29,7 @@ class Sent:
     def may_be_sent_again(self):
         """The server applies an edit once, and a question that only reads may be answered twice."""
         return self.is_unsent or not self.type.name.startswith(SESSION) or self.type.right == "view" \
-            or self.type.name == SESSION + "RequestGrant"
+            or self.type.name in _ONCE
 
 
 class KeptWatch:

@@ -307,7 +307,7 @@ class Session:
         await edits.destroy(entity)
         return await self._push(edits)
 
-    async def move(self, entity, under=nil, before=nil):
+    async def move(self, entity, under, before=nil):
         edits = self._edits()
         await edits.move(entity, under, before)
         return await self._push(edits)

@@ -305,6 +305,9 @@ class StructCodec:
         elif isinstance(value, dict):
             value = self.cls(**{str(name): each for name, each in value.items()})
         elif isinstance(value, (list, tuple)) and not isinstance(value, Entity):
+            names = [field.name for field in type_.fields]
+            if len(value) != len(names):
+                raise Mistaken(f"{path}: {len(names)} values are expected ({', '.join(names)}), and {len(value)} were given")
             value = self.cls(*value)
         else:
             names = ", ".join(field.name for field in type_.fields)

@@ -40,6 +40,11 @@ class Node:
     def __contains__(self, component):
         return self._watch._core.types.component(component) in self._values
 
+    def bytes_of(self, component):
+        """Returns a component as the server sent it, or None if the entity has none or it is not
+        watched."""
+        return self._values.get(self._watch._core.types.component(component))
+
     @property
     def path(self):
         """The path in the copy, such as "/town/tower"."""

@@ -16,10 +16,12 @@ class Where:
     """The address of a server, the token, and how the server is recognised if the connection is
     encrypted."""
 
-    def __init__(self, address, token, cafile=None, fingerprint=None, page=""):
+    def __init__(self, address, token, cafile=None, fingerprint=None, page="", file=""):
         #: `world` is the name of the world on a muster-host, from "host:port/name".
         self.address, self.world = split_world(address)
         self.token, self.cafile, self.fingerprint = token, cafile, fingerprint
+        #: The path of the world whose address file named the server, or an empty text.
+        self.file = file
         #: The address at which a browser finds the editor's page, or an empty text.
         self.page = page
         if not page and not self.address.startswith(("unix:", "tls:")) and not fingerprint:
@@ -52,7 +54,7 @@ def find_server(where, token):
             raise Mistaken(f"{where} is an address, so a token is needed: token=..., or MUSTER_TOKEN")
         return Where(where, token)
     found = read_address_file(where) if where else _served_here()
-    return Where(found.address, token or found.token, found.cafile, found.fingerprint, found.page)
+    return Where(found.address, token or found.token, found.cafile, found.fingerprint, found.page, found.file)
 
 
 def read_address_file(world):
@@ -78,7 +80,7 @@ def read_address_file(world):
     _check_runs(world, real, path, process)
     address = "unix:" + texts["unix"] if texts["unix"] else texts["address"]
     fingerprint = None if texts["unix"] else texts["tls"] or None
-    return Where(address, texts["token"], fingerprint=fingerprint, page="" if texts["tls"] else texts["address"])
+    return Where(address, texts["token"], fingerprint=fingerprint, page="" if texts["tls"] else texts["address"], file=real)
 
 
 def _check_runs(world, real, path, process):

@@ -49,6 +49,9 @@ class Edits(WorldTest):
                            (lambda: world.set_field(orc, "Path.points", [0.0] * 32), "at most 64 can be set at once"),
                            (lambda: world.set(orc), "at least one component"),
                            (lambda: world.set(orc, "Damage"), "game.Damage is not a component"),
+                           (lambda: world.set(orc, "Health"), r"game.Health is given without a value. Give one, such as Health\(value="),
+                           (lambda: world.set(orc, world.types.Unit), r"\('Unit', {}\) to give all its fields their defaults"),
+                           (lambda: world.set(orc, ("Unit", ("red", 1))), "4 values are expected .team, speed, target, title., and 2"),
                            (lambda: world.push(orc, "Health"), "not a message"),
                            (lambda: world.push(orc, "Update"), "may not be sent"),
                            (lambda: world.push(orc, "Damage", amount="5"), "game.Damage.amount: the text '5'"),
@@ -65,6 +68,9 @@ class Edits(WorldTest):
             with self.assertRaises(muster.Refused) as caught:
                 call()
             self.assertEqual(caught.exception.reason, reason or caught.exception.reason)
+        with self.assertRaisesRegex(TypeError, "under"):
+            world.move(orc)
+        world.set(orc, "Frozen", ("Unit", {}))
         world.create("orc", under=orc)
         with self.assertRaisesRegex(muster.Mistaken, r"may be any of /orc \(.*, /orc/orc"):
             world.show("orc")

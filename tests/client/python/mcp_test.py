@@ -7,7 +7,7 @@ import sys
 import unittest
 
 from muster.ids import Entity
-from muster.mcp.answers import CHARACTERS_MAX, page, short_number
+from muster.mcp.answers import CHARACTERS_MAX, cut, page, short_number
 from muster.mcp.screenshot import page_url
 from muster.where import Where
 from support import Programs, WorldTest
@@ -207,6 +207,10 @@ class Agents(AgentTest):
             found, pages = rest, pages + 1
         self.call(agent, "find", show=["Squad", "March", "Transform"], having=["Squad"])
         self.call(agent, "find", children_of="/red")
+        chosen = self.call(agent, "find", where="Squad.team=blue and Squad.number<500", show=["Squad", "Transform"])
+        self.assertEqual(chosen["total"], 500)
+        self.assertIn("cursor", self.call(agent, "find", where="Health.value>0", cursor="1000"))
+        self.assertEqual(self.call(agent, "find", cursor="999999")["entities"], [])
         self.call(agent, "show", entities=["/red/squad-0"] * 500)
         self.call(agent, "describe_type")
         types = [each["type"] for each in self.call(agent, "describe_type")["types"]]
@@ -220,20 +224,51 @@ class Agents(AgentTest):
         made = self.call(agent, "edit", edits=edits)
         self.assertEqual((made["applied"], made["created_count"]), (2000, 2000))
 
-    def test_an_agent_connects_again_after_the_server_was_restarted(self):
+    def test_an_agent_s_session_goes_on_after_its_server_was_killed(self):
         path = self.serve()
-        agent = self.agent()
-        self.call(agent, "edit", edits=[{"op": "create", "name": "orc"}])
-        self.folder.stop(self.server)
-        self.assertRegex(self.call(agent, "find"), "connect")
+        agent, create = self.agent("--timeout", "1"), {"op": "create", "name": "orc"}
+        self.call(agent, "edit", edits=[create])
+        begun = self.call(agent, "changes_since")
+        person = self.connect(path, resumes=True)
+        person.wait_durable(person.rename("orc", "ork"))
+        number = [each.session for each in person.presence() if each.kind == "agent"]
+        self.server.kill()
+        self.server.wait()
+        self.assertRegex(self.call(agent, "edit", edits=[create]), "^the server has been away for 1 s")
         self.serve()
-        answers = [self.call(agent, "find") for _ in range(2)]
-        self.assertEqual(answers[-1]["entities"][0]["path"], "/orc")
-        self.assertTrue(path.exists())
+        self.assertEqual(self.call(agent, "edit", edits=[{**create, "name": "again"}])["applied"], 1)
+        found = self.call(agent, "find")
+        self.assertEqual([each["path"] for each in found["entities"]], ["/ork", "/again"])
+        self.assertEqual([each.session for each in person.presence() if each.kind == "agent"], number)
+        changes = self.call(agent, "changes_since", sequence=begun["sequence"])
+        self.assertIn("Changes before the watch began, or that are too old, are not included.", changes["hint"])
+        person.rename("ork", "orc")
+        changes = self.call(agent, "changes_since", sequence=changes["sequence"])
+        self.assertEqual([each["path"] for each in changes["changes"]], ["/orc"])
+
+    def test_an_agent_begins_another_session_if_the_first_one_is_not_kept(self):
+        self.serve("--limit", "resume_ns_max=50000000")
+        agent, create = self.agent("--timeout", "2"), {"op": "create", "name": "orc"}
+        self.call(agent, "edit", edits=[create])
+        self.folder.stop(self.server)
+        self.assertRegex(self.call(agent, "edit", edits=[create]), "look before you repeat it|nothing was sent|Nothing was done")
+        self.assertRegex(self.call(agent, "find"), "no (server|world) is (running|served) .* Nothing was done, and the next call tries again")
+        self.serve()
+        self.assertEqual([each["path"] for each in self.call(agent, "find")["entities"]], ["/orc"])
 
     def test_a_world_that_nobody_serves_is_reported_before_anything_is_read(self):
         said = self.folder.error(3, "mcp", "--world", "nothing.muster")
         self.assertEqual(said, "no server is running for nothing.muster, and there is no such world")
+
+    def test_a_locale_that_is_not_utf_8_changes_nothing(self):
+        self.serve()
+        agent = self.folder.start(Programs.muster, "mcp", "--name", "Röbo", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  environment={"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"})
+        self.asked = 0
+        made = self.call(agent, "edit", edits=[{"op": "create", "name": "Тор ü", "components": {"Unit": {"title": "日本"}}}])
+        self.assertEqual(made["created"][0]["name"], "Тор ü")
+        self.assertEqual(self.call(agent, "find", where='Unit.title="日本"', name="Тор")["entities"][0]["path"], "/Тор ü")
+        self.assertEqual(self.call(agent, "info")["you"]["name"], "Röbo")
 
     def test_the_agent_s_program_takes_no_module_of_the_current_folder(self):
         self.serve()
@@ -250,6 +285,9 @@ class Answers(unittest.TestCase):
                                       (1e300, False, 1e300)]:
             found = short_number(value, is_float)
             self.assertEqual((repr(found)), repr(said))
+
+    def test_a_text_that_was_cut_ends_in_an_ellipsis(self):
+        self.assertEqual([cut("a word", 6), cut("a word", 5), cut("a word", 3), cut("", 1)], ["a word", "a wo…", "a…", ""])
 
     def test_a_picture_of_an_entity_is_one_of_the_page_at_the_entity_s_address(self):
         where = Where("h:7717/a town", "a+b&c")

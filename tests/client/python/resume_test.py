@@ -1,9 +1,13 @@
 """Sessions that go on after their connection was lost."""
 import asyncio
+import concurrent.futures
 import json
+import signal
 import socket
 import struct
 import threading
+import time
+import unittest.mock
 
 import muster
 from muster.where import Where
@@ -18,6 +22,7 @@ class Line:
     def __init__(self, address):
         self._to = address.rsplit(":", 1)
         self.left, self.frames, self.cuts = None, 0, 0
+        self._silent = threading.Event()  # of the connections that exist now
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
@@ -34,7 +39,12 @@ class Line:
             except OSError:
                 return
             for one, other in ((near, far), (far, near)):
-                threading.Thread(target=self._forward, args=(one, other), daemon=True).start()
+                threading.Thread(target=self._forward, args=(one, other, self._silent), daemon=True).start()
+
+    def fall_silent(self):
+        """Forwards nothing any more on the present connections, and does not end them."""
+        self._silent.set()
+        self._silent = threading.Event()
 
     def _is_cut(self):
         with self._lock:
@@ -47,13 +57,15 @@ class Line:
             self.left, self.cuts = None, self.cuts + 1
             return True
 
-    def _forward(self, one, other):
+    def _forward(self, one, other, silent):
         kept = b""
         try:
             while True:
                 data = one.recv(1 << 16)
                 if not data:
                     break
+                if silent.is_set():
+                    continue
                 kept += data
                 while len(kept) >= 4 and len(kept) >= struct.unpack_from("<I", kept)[0]:
                     size = struct.unpack_from("<I", kept)[0]
@@ -173,6 +185,104 @@ class Resume(WorldTest):
             while True:
                 plain.info()
         self.assertEqual(plain.resumed, 0)
+
+    def test_a_session_follows_its_server_to_another_address_and_another_token(self):
+        path = self.serve()
+        world = self.connect(path, resumes=True)
+        address, token = world.where.address, world.where.token
+        orc = world.create("orc")
+        world.wait_durable(world.rename(orc, "kept"))
+        self.server.kill()
+        self.server.wait()
+        self.serve()
+        beside = json.loads((self.path / "w.muster-server.json").read_text())
+        self.assertNotEqual((beside["address"], beside["token"]), (address, token))
+        self.assertEqual(world.show("kept").entity, orc)
+        self.assertEqual(world.resumed, 1)
+
+    def test_a_session_goes_on_after_its_server_was_drained(self):
+        path = self.serve("--drain-time", "1")
+        world = self.connect(path, resumes=True)
+        orc = world.create("orc")
+        self.server.send_signal(signal.SIGUSR2)
+        world.rename(orc, "kept")
+        self.assertEqual(self.server.wait(20), 0)
+        self.serve()
+        self.assertEqual((world.show(orc).name, world.resumed), ("kept", 1))
+
+    def away(self, world):
+        """Ends the server, and returns once the client knows."""
+        self.server.kill()
+        self.server.wait()
+        until = time.monotonic() + 20
+        while world.core.line != "down":
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.005)
+
+    def test_a_request_that_was_made_without_a_connection_is_sent_on_the_next_one(self):
+        path = self.serve_with_token()
+        world = self.connect(path, resumes=True)
+        orc = world.create("orc", ("Health", {"value": 1}))
+        world.wait_durable(world.set_field(orc, "Health.value", 2))
+        self.away(world)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            undone = pool.submit(world.undo)  # would be wrong if it were done twice
+            edit = world.transaction("made without a connection")
+            with self.assertRaises(concurrent.futures.TimeoutError):
+                undone.result(0.2)
+            self.serve_with_token()
+            self.assertEqual(undone.result(60).done, 1)
+            edit.expect(orc, "Health.value", 1)
+            edit.rename(orc, "ork")
+            edit.commit()
+        self.assertEqual((world.show(orc).name, world.resumed), ("ork", 1))
+
+    def test_a_conditional_step_without_an_answer_is_sent_again(self):
+        path = self.serve_with_token()
+        line = Line(json.loads((self.path / "w.muster-server.json").read_text())["address"])
+        self.addCleanup(line.close)
+        world = self.connect(line.address, token=TOKEN, resumes=True)
+        orc = world.create("orc", ("Health", {"value": 1}))
+        for left in (0, 1):
+            with world.transaction() as edit:
+                edit.expect(orc, "Health.value", 1 + left)
+                edit.set_field(orc, "Health.value", 2 + left)
+                line.left = left
+        self.assertEqual((world.show(orc)["Health"].value, world.resumed), (3, 2))
+
+    def test_a_call_that_waits_no_longer_for_a_connection_is_withdrawn(self):
+        path = self.serve_with_token()
+        world = self.connect(path, resumes=True, away_max=0.3)
+        world.wait_durable(world.rename(world.create("orc"), "kept"))
+        self.away(world)
+        with self.assertRaisesRegex(muster.Late, "away for 0.3 s .*; nothing was sent"):
+            world.rename("kept", "never")
+        self.serve_with_token()
+        until = time.monotonic() + 20
+        while world.core.line != "up":
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.005)
+        self.assertEqual([each.path for each in world.find()], ["/kept"])
+
+    def test_a_connection_that_falls_silent_is_replaced(self):
+        path = self.serve_with_token()
+        line = Line(json.loads((self.path / "w.muster-server.json").read_text())["address"])
+        self.addCleanup(line.close)
+        with unittest.mock.patch("muster.link.SILENCE_MAX_S", 0.6):
+            world = self.connect(line.address, token=TOKEN, resumes=True)
+            plain = self.connect(line.address, token=TOKEN)
+            person = self.connect(path)
+            with world.watch() as watch:
+                line.fall_silent()
+                orc = person.create("orc")
+                while orc not in watch.entities:
+                    self.assertIsNotNone(watch.next(30))
+            self.assertEqual(world.resumed, 1)
+            with self.assertRaisesRegex(muster.Lost, "nothing has come from the server for 0.6 s"):
+                with plain.watch() as watch:
+                    watch.next(30)
+            time.sleep(1.5)  # a quiet server answers heartbeats
+            self.assertEqual((world.resumed, world.info().entities), (1, 1))
 
     def test_the_asyncio_client_resumes_too(self):
         path = self.serve_with_token()

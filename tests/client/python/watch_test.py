@@ -113,7 +113,7 @@ class Watches(WorldTest):
                 elf = edit.create("elf", writer.types.Frozen(), under=camp)
                 edit.remove(orc, "Health")
                 edit.rename(orc, "ork")
-                edit.move(orc)
+                edit.move(orc, "/")
             changes = next(watch)
             self.assertEqual([node.entity for node in changes.created], [elf])
             self.assertEqual([name for _, name in changes.removed], ["game.Health"])
@@ -150,7 +150,7 @@ class Watches(WorldTest):
             world.move(other, under=camp)
             watch.catch_up()
             self.assertEqual(set(watch.entities), {orc, other})
-            world.move(orc)
+            world.move(orc, under="/")
             changes = watch.catch_up()
             self.assertEqual([node.entity for node in changes.left], [orc])
 

@@ -19,6 +19,7 @@ class Line {
   frames = 0;
   cuts = 0;
   private readonly sockets = new Set<Socket>();
+  private silent = { now: false }; // of the present connections
   private readonly server: Server;
 
   constructor(t: TestContext, target: string) {
@@ -31,9 +32,11 @@ class Line {
         [far, near],
       ] as const) {
         let held = Buffer.alloc(0);
+        const { silent } = this;
         this.sockets.add(from);
         const end = (): void => void (near.destroy(), far.destroy());
         from.on('data', (bytes) => {
+          if (silent.now) return;
           held = Buffer.concat([held, bytes]);
           while (held.length >= 4 && held.length >= held.readUInt32LE(0)) {
             if (--this.left < 0) {
@@ -55,6 +58,11 @@ class Line {
       this.server.close();
       for (const socket of this.sockets) socket.destroy();
     });
+  }
+  /** Forwards nothing any more on the present connections, and does not end them. */
+  fall_silent(): void {
+    this.silent.now = true;
+    this.silent = { now: false };
   }
   async listen(): Promise<string> {
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
@@ -149,6 +157,28 @@ test('a request that was made without a stream is sent on the next one, even if 
   await world.start(...options);
   assert.equal((await undone).done, 1);
   assert.equal((await client.show(entity)).about.name, 'first');
+});
+
+test('a stream that falls silent without an end is replaced, and ends a session that cannot be resumed', async (t) => {
+  const world = await World.serve(t);
+  const line = new Line(t, world.where().address);
+  const address = await line.listen();
+  const client = await world.connect('tcp', { address, resumes: true, silence_max_ms: 600 });
+  const plain = await world.connect('tcp', { address, silence_max_ms: 600 });
+  const other = await world.connect('unix', { silence_max_ms: 600 });
+  const replica = new Replica();
+  await replica.follow(client);
+  let resumed = 0;
+  client.on_resumed(() => ++resumed);
+  line.fall_silent();
+  const entity = await other.create(nil, 'unheard');
+  await until('the replica has what was not heard', () => replica.get(entity) !== undefined);
+  assert.equal(resumed, 1);
+  assert.match((await plain.closed).message, /nothing has come from the server for 0.6 s/);
+  // A server that has nothing to tell answers heartbeats.
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  assert.equal(resumed, 1);
+  assert.equal(other.ended, null);
 });
 
 test('a session that cannot be resumed ends with the reason', async (t) => {

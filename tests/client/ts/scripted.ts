@@ -29,10 +29,10 @@ export class Scripted {
     this.types = types_of(schema);
   }
 
-  /** A client that was welcomed so, to a world of that schema. */
-  static async open(welcome: object = {}, schema = 'everything.bfbs'): Promise<{ client: Client; server: Scripted }> {
+  /** A client that was welcomed so, to a world of that schema; by default, it bears any silence. */
+  static async open(welcome: object = {}, schema = 'everything.bfbs', silence_max_ms = 0): Promise<{ client: Client; server: Scripted }> {
     const server = Scripted.serve(welcome, schema);
-    return { client: await Client.open(server.stream), server };
+    return { client: await Client.open(server.stream, { silence_max_ms }), server };
   }
   /** One that welcomes so whoever opens its stream. */
   static serve(welcome: object = {}, schema = 'everything.bfbs'): Scripted {

@@ -11,9 +11,9 @@ import { Scripted } from './scripted.js';
 import type { How } from './scripted.js';
 import { built, test } from './support.js';
 
-async function opened(t: TestContext, welcome: object = {}) {
+async function opened(t: TestContext, welcome: object = {}, silence_max_ms = 0) {
   const hands = new Hands(t);
-  const { client, server } = await Scripted.open(welcome);
+  const { client, server } = await Scripted.open(welcome, undefined, silence_max_ms);
   t.after(() => client.close());
   server.sent.length = 0;
   const beats = () => server.sent.filter(({ name }) => name === session.Heartbeat.name).length;
@@ -85,6 +85,22 @@ test('a server that allows any silence is sent no beats, and one that allows non
   const long = await opened(t, { silence_ns_max: 2n ** 63n }); // more than a timer can wait
   long.hands.pass(10_000_000);
   assert.equal(long.beats(), 0);
+});
+
+test('a server that is silent is asked for a beat, and is lost if it sends nothing for as long as is allowed', async (t) => {
+  const { hands, client, server, beats } = await opened(t, {}, 30_000);
+  hands.pass(10_000); // it has said welcome
+  assert.equal(beats(), 0);
+  hands.pass(10_000);
+  assert.equal(beats(), 1);
+  server.tell(session.Heartbeat, { answer: 1 }, { request: 0n });
+  hands.pass(10_000);
+  assert.equal(beats(), 1);
+  hands.pass(29_999);
+  assert.deepEqual([beats(), client.ended], [3, null]);
+  hands.pass(1);
+  assert.equal(client.ended?.message, 'nothing has come from the server for 30 s');
+  assert.equal(server.stream.closed, true);
 });
 
 test('a beat of the server is answered with its number, and the answer to a beat with nothing', async (t) => {

@@ -13,16 +13,21 @@ TOOLS = (info, find, show, describe_type, changes_since, edit, push, clock, play
 
 
 class Agent:
-    def __init__(self, where, **options):
-        self.where, self.options = where, {"name": "agent", "kind": "agent", **options}
+    all_tools = TOOLS
+
+    def __init__(self, where, timeout=10, **options):
+        self.where = where
+        self.options = {"name": "agent", "kind": "agent", "timeout": timeout, "resumes": True, "away_max": timeout, **options}
         self.world = self.watch = None
         self.connect()
 
     def connect(self):
-        """Connects, unless there is a connection. Raises Lost or Mistaken."""
+        """Connects, unless there is a connection. Raises Lost, Late or Mistaken."""
         if self.world is None or self.world.ended is not None:
             self.watch = None
             self.world = faces.connect(self.where, **self.options)
+        elif not self.world.core.is_up:
+            self.world.clock()  # ids of a server that was killed are not valid afterward
 
     def close(self):
         self.world.close()
@@ -34,13 +39,25 @@ class Agent:
 
     def call(self, name, arguments):
         """Returns what a tool answers: a text, or a list of parts of an answer. Raises
-        MusterError."""
-        try:
-            self.connect()
-            chosen = self.tools[name]
-            return chosen.run(self, **chosen.checked(arguments))
-        except Lost as error:
-            raise Lost(f"{error}. The next call connects again; sequences and ids may differ then") from None
+        MusterError.
+
+        The session goes on after its connection was lost. If that is not possible, another begins:
+        at once for a tool that only reads, and otherwise with the next call."""
+        chosen = None
+        for is_last in (False, True):
+            try:
+                self.connect()
+                if name not in self.tools:
+                    raise Mistaken(f"the rights of this session do not allow {name} any longer")
+                chosen = self.tools[name]
+                return chosen.run(self, **chosen.checked(arguments))
+            except Lost as error:
+                if chosen is not None and chosen.right == "view" and not is_last:
+                    continue
+                hint = ". Nothing was done, and the next call tries again" if chosen is None else \
+                    ". It may have been done: look before you repeat it. The next call connects again"
+                raise Lost(f"{error}{hint}") from None
+        raise AssertionError
 
     # ---- for tools
 

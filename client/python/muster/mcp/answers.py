@@ -53,6 +53,11 @@ def text_of(answer):
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 
+def cut(text, length):
+    """Returns a text that ends in an ellipsis if it was longer than this."""
+    return text if len(text) <= length else text[:length - 1].rstrip() + "…"
+
+
 def offset_of(cursor):
     """Returns the row at which a cursor says to go on. Raises Mistaken."""
     if cursor is None:

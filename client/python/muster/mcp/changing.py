@@ -3,7 +3,7 @@ import re
 
 from ..edits import UNSET
 from ..errors import Mistaken, Refused
-from ..ids import entity_of
+from ..ids import entity_of, nil
 from ..schema import ARRAY, VECTOR
 from .answers import CHARACTERS_MAX, shortest, text_of
 from .tool import OBJECT, TEXT, TEXTS, YES_NO, tool
@@ -11,7 +11,7 @@ from .tool import OBJECT, TEXT, TEXTS, YES_NO, tool
 #: For each op: the members that it needs, and those that it may have.
 OPS = {"create": ("", "name under before components as"), "spawn": ("template", "name under before components as"),
        "set": ("entity components", ""), "set_field": ("entity field value", "expect"), "remove": ("entity component", ""),
-       "destroy": ("entity", ""), "move": ("entity", "under before"), "rename": ("entity name", "")}
+       "destroy": ("entity", ""), "move": ("entity under", "before"), "rename": ("entity name", "")}
 EDITS_MAX = 5000
 #: As many of the entities that an edit has touched are shown to others.
 SELECTED_MAX = 256
@@ -47,7 +47,8 @@ class Batch:
             return self.made[text[1:]]
         if not isinstance(text, str):
             raise Mistaken(f"{text!r} is not an entity; give its id, path or name as a text")
-        return entity_of(text) or self.world.entity(text)
+        found = entity_of(text)
+        return self.world.entity(text) if found is None else found
 
     def place(self, each):
         found = {name: self.entity(each[name]) for name in ("under", "before") if each.get(name) not in (None, "/")}
@@ -124,7 +125,8 @@ class Batch:
 
     def move(self, each):
         target = self.entity(each["entity"])
-        self.edit.move(target, **self.place(each))
+        place = self.place(each)
+        self.edit.move(target, place.pop("under", nil), **place)
         return target
 
     def rename(self, each):

@@ -1,6 +1,6 @@
 """Tools for time: the clock, and runs, in which an agent can propose edits."""
 from ..errors import Mistaken
-from .answers import offset_of, page, text_of
+from .answers import cut, offset_of, page, text_of
 from .tool import COUNT, CURSOR, YES_NO, tool
 
 
@@ -32,10 +32,36 @@ def play(agent):
 
 @tool("control")
 def stop(agent):
-    """Ends the run. The world is the level again, with the edits that were kept."""
-    state = agent.world.stop()
-    return text_of({"sequence": agent.world.sequence, "playing": False, "kept": state.kept,
-                    "not_kept": [each[:300] for each in state.not_kept[:20]]})
+    """Ends the run. The world is the level again, with the edits that were kept. Says which edits
+    were chosen, and why some of them could not be kept."""
+    world = agent.world
+    edits = world.run_edits() if world.playing else []
+    state = world.stop()
+    answer = {"sequence": world.sequence, "playing": False, "kept": state.kept, **_some("not_kept", state.not_kept)}
+    chosen = [{"step": each.step, "what": cut(each.what, 200)} for each in edits if each.is_marked]
+    if chosen:
+        answer["chosen"] = chosen[:SHOWN_MAX]
+    if len(chosen) > SHOWN_MAX:
+        answer["chosen_count"] = len(chosen)
+    hints = [NOT_KEPT if state.kept else NOTHING_KEPT] if state.not_kept else []
+    if state.nil_references:
+        hints.append(f"{state.nil_references} references are nil now, because their entities were not kept.")
+    if edits and not chosen:
+        hints.append("No edit of the run was chosen. run_edits still lists them, and keeps some.")
+    return text_of({**answer, "hint": " ".join(hints)} if hints else answer)
+
+
+#: So many edits of a run are named in an answer.
+SHOWN_MAX = 20
+#: What an agent can do about edits that the level has refused.
+NOT_KEPT = "not_kept says what was left out. Look at the level, and edit it directly."
+NOTHING_KEPT = "If the level refuses one edit, none is kept. Choose others with run_edits, or edit the level directly."
+
+
+def _some(name, reasons):
+    """Returns the first of the reasons why edits were not kept, and how many there are."""
+    some = {name: [cut(each, 300) for each in reasons[:SHOWN_MAX]]}
+    return {**some, name + "_count": len(reasons)} if len(reasons) > SHOWN_MAX else some
 
 
 @tool("edit", keep={"type": "array", "items": COUNT, "description": "Numbers of steps to keep"}, keep_all=YES_NO, cursor=CURSOR)
@@ -48,7 +74,8 @@ def run_edits(agent, keep=None, keep_all=False, cursor=None):
         kept = world.keep(*(keep or ()), all=keep_all)
         head["kept"] = "when the run ends" if kept.marked else kept.messages
         if kept.skipped:
-            head["skipped"] = [each[:300] for each in kept.skipped[:20]]
+            head.update(_some("skipped", kept.skipped))
+            head["why"] = "skipped says what was left out. Look at the level, and edit it directly."
     found = world.run_edits()
     rows = ({"step": each.step, "user": each.user, "what": each.what, "kept": each.is_marked} for each in found[offset:])
     return page({"sequence": world.sequence, **head}, "edits", rows, len(found), offset)

@@ -3,7 +3,8 @@ from ..errors import Mistaken
 from ..ids import hash64
 from ..schema import ARRAY, VECTOR
 from ..values import codec_of
-from .answers import offset_of, page, plain, text_of
+from .answers import cut, offset_of, page, plain, text_of
+from .conditions import read_conditions
 from .tool import COUNT, CURSOR, TEXT, TEXTS, tool
 
 ENTITY = {"type": "string", "description": "An id (12:1), a path (/town/tower), or a name that only one entity has"}
@@ -20,28 +21,45 @@ def _person(person):
 
 @tool()
 def info(agent):
-    """Describes the world: what it contains, its clock, whether a run is on, who is there and
-    what each has selected, and your rights."""
+    """Describes the world: what it contains, its clock, whether a run is on, who you are and what
+    you may do, who else is there and what each has selected."""
     world = agent.world
-    about, clock = world.info(), world.clock()
-    people = [_person(each) for each in world.presence()]
+    about, clock, present = world.info(), world.clock(), world.presence()
+    people = [_person(each) for each in present]
     roots = world.ask("ListChildren", limit=20)
     answer = {"sequence": world.sequence, "world": world.welcome.world, "entities": about.entities,
-              "roots": roots.names, "root_count": roots.total, "role": world.role, "playing": world.playing,
-              "clock": agent.clock_text(clock), "people": people[:50], "people_count": len(people),
+              "roots": roots.names, "root_count": roots.total, "role": world.role, "you": _you(agent, present),
+              "playing": world.playing, "clock": agent.clock_text(clock), "people": people[:50], "people_count": len(people),
               "hint": "describe_type lists the types; find and show look at entities."}
     return text_of(answer)
 
 
+def _you(agent, present):
+    """Says as whom the others see the agent, and which tools its rights leave out."""
+    own = agent.world.welcome.session
+    row = {"name": next((each.name for each in present if each.session == own), "")}
+    user = next((each.user for each in present if each.session == own), 0)
+    row["user"] = user if user else "the server's own token"
+    forbidden = [each.name for each in agent.all_tools if each.name not in agent.tools]
+    return {**row, "role": agent.world.role, **({"forbidden_tools": forbidden} if forbidden else {})}
+
+
 @tool(name={"type": "string", "description": "Part of the name; case is ignored"},
       having={**TEXTS, "description": "Components that an entity must have"},
+      without={**TEXTS, "description": "Components that it must not have"},
+      where={"type": "string", "description": "Conditions on values: Health.value<10 and Unit.team=red. Compares with "
+             "< <= = != >= >, and with ~ for a part of a text"},
       under={**ENTITY, "description": "Only this entity and those below it"},
       children_of={**ENTITY, "description": "Only the direct children of this entity, in order; / for the roots"},
       show={**TEXTS, "description": "Components or fields to include: Health, Transform.position.x"}, cursor=CURSOR)
-def find(agent, name="", having=(), under=None, children_of=None, show=(), cursor=None):
-    """Finds entities by name, by components and by place. Each row has the entity's id and path."""
+def find(agent, name="", having=(), without=(), where="", under=None, children_of=None, show=(), cursor=None):
+    """Finds entities by name, by components, by their values and by place. Each row has the
+    entity's id and path."""
     world, offset = agent.world, offset_of(cursor)
-    having = [world.types.find(each) for each in having]
+    conditions = read_conditions(where, agent.place, world.entity) if where else []
+    having = [world.types.component(each) for each in having]
+    having += [each.type for each in conditions if each.type not in having]
+    without = [world.types.component(each) for each in without]
     if children_of is not None:
         if under is not None:
             raise Mistaken("give either under or children_of")
@@ -50,6 +68,8 @@ def find(agent, name="", having=(), under=None, children_of=None, show=(), curso
         key = "name"
     else:
         found, key = world.find(name, having, under), "path"
+    if found and (conditions or without):
+        found = _that_meet(world, found, conditions, having, without, under or children_of)
     places = [agent.place(each) for each in show]
 
     def rows():
@@ -59,8 +79,21 @@ def find(agent, name="", having=(), under=None, children_of=None, show=(), curso
                 shown = world.show(entity)
                 row.update((said, agent.read(shown, place)) for said, place in zip(show, places) if place[0] in shown)
             yield row
-    hint = "" if found else "Nothing matches. describe_type lists the components that exist."
+    hint = "" if found else f"Nothing matches{' all of this' if where else ''}. describe_type lists the components that exist."
     return page({"sequence": world.sequence}, "entities", rows(), len(found), offset, hint)
+
+
+def _that_meet(world, found, conditions, having, without, under):
+    """Returns those of the found rows whose entities meet conditions. Reads all values at once."""
+    types = list({each.type.name: each.type for each in conditions}.values())
+    scope = () if under in (None, "/") else (under,)
+    with world.watch(*scope, having=having, without=without, components=types or ["muster.Name"]) as watch:
+        words, nodes = world.core.words, watch.entities
+
+        def meets(node):
+            values = {each.type: node.bytes_of(each.type) for each in conditions}
+            return all(values[each.type] is not None and each.holds(values[each.type], words) for each in conditions)
+        return [row for row in found if row[0] in nodes and meets(nodes[row[0]])]
 
 
 @tool(required=["entities"], entities={**TEXTS, "description": "Ids, paths, or names that only one entity has"},
@@ -89,7 +122,7 @@ def describe_type(agent, names=None, having="", cursor=None):
         messages = {name: cls for name, cls in world.types.messages.items() if not name.startswith("muster.")}
         listed = [(name, cls._type) for name, cls in {**world.types.components, **messages}.items()
                   if having.lower() in name.lower()]
-        rows = ({"type": name, "is": _kind(type_), "doc": type_.doc[:120]} for name, type_ in listed[offset:])
+        rows = ({"type": name, "is": _kind(type_), "doc": cut(type_.doc, 120)} for name, type_ in listed[offset:])
         return page({"sequence": world.sequence}, "types", rows, len(listed), offset, "Give names to see the fields.")
     found = [world.types.find(each) for each in names]
     return page({"sequence": world.sequence}, "types", (_described(each) for each in found[offset:]), len(found), offset)
