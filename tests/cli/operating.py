@@ -83,6 +83,9 @@ def a_configuration_that_is_wrong_says_where_and_what_is_near(folder):
             ("a" * 2_000_000, "at most 1048576 are allowed"),
             ("a = " + "[" * 5000, "town.toml:1:"),
             ("hz = 3\n [=]", "town.toml:2:2: this is not TOML"),
+            ("hz = 3 # ä\n ä = 1", "town.toml:2:2: "),
+            ("hz = 3\n\uFE7F", "town.toml:2:1: "),
+            ("hz = 3\uFE7F", "town.toml:1:"),
             ("[\x03\x00]", "town.toml:1:1: "),
             ("[[ #x]]", "town.toml:1:1: ")):
         code, said = checked(folder, text, "w.muster")
