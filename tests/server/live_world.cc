@@ -35,6 +35,7 @@ LiveWorld::~LiveWorld() {
 
 LiveWorld::DeskCounters LiveWorld::desk_counters() {
   return run([this](EntityRegistry&) {
+    world_thread.is_here();
     const QuestionCounters& counters = desk_->question_counters();
     return DeskCounters{counters.answered, counters.slices, counters.slice_steps_max, desk_->questions_waiting()};
   });

@@ -353,7 +353,7 @@ TEST_CASE("a kept edit has the value that the edit wrote, and is one step that u
 TEST_CASE("a member of a field can be kept of an edit that wrote the whole field") {
   const Directory directory;
   Editing e(directory / "w.muster");
-  e.world.registry().add(e.at("/a"), game::Position{.at = {.x = 1, .y = 2, .z = 3}});
+  e.world.registry().set(e.at("/a"), game::Position{.at = {.x = 1, .y = 2, .z = 3}});
   REQUIRE(e.world.play());
   e.place(e.at("/a"), {.x = 10, .y = 20, .z = 30});
   const KeepPlace y{
