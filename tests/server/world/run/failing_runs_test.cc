@@ -64,7 +64,7 @@ class Life {
     WorldOptions with = options(draw(2) ? Durability::each_flush : Durability::batched);
     if (draw(3) == 0) with.autosave = std::chrono::microseconds(draw(3000) + 1);
     with.level_bytes_max = draw(2) ? 256u << 20 : 0;
-    const bool as_level = draw(4) == 0;
+    const bool as_level = !moments_.empty() && draw(4) == 0;
     with.level = as_level;
     played_ = std::make_unique<Played>(path_, with);
     played_->random.seed(random_());
@@ -120,8 +120,11 @@ class Life {
         break;
       case 12:
       case 13: {
-        const Frame frame = world().next_frame();
-        CHECK(frame);
+        // The clock of a level is paused.
+        if (world().pace().paused)
+          (void)world().poll();
+        else
+          CHECK(world().next_frame());
         note();
         world().registry().push(game::Ping{.hops = static_cast<std::uint32_t>(draw(100))});
         break;
