@@ -17,6 +17,7 @@
 #include "tests/server/arena.h"
 #include "tests/server/hand_world.h"
 #include "tests/server/queued_frames.h"
+#include "tests/support/all_threads.h"
 #include "tests/support/faulty_disk.h"
 #include "tests/support/folder.h"
 #include "tests/support/seeds.h"
