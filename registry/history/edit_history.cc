@@ -529,7 +529,7 @@ std::vector<EditHistory::Saved> EditHistory::take_changes() {
                                : mark != impl_->marks_.end() ? encode(mark->second)
                                                              : std::vector<std::byte>{}});
   }
-  for (auto& [number, bytes] : std::exchange(impl_->also_, {})) changes.push_back({number, std::move(bytes)});
+  for (auto& [number, bytes] : std::exchange(impl_->also_, {})) changes.push_back({number, std::move(bytes), true});
   return changes;
 }
 
@@ -549,10 +549,10 @@ std::vector<EditHistory::Saved> EditHistory::all() const {
 
 void EditHistory::put_back(std::vector<Saved> changes) {
   for (Saved& change : changes)
-    if (impl_->steps_.contains(change.number) || impl_->marks_.contains(change.number) || change.bytes.empty())
-      impl_->changed_.insert(change.number);
-    else
+    if (change.of_last_run)
       impl_->also_.emplace(change.number, std::move(change.bytes));
+    else  // the step may have been dropped since, and is then saved as such
+      impl_->changed_.insert(change.number);
 }
 
 std::expected<void, std::string> EditHistory::load(std::span<const Saved> steps) {

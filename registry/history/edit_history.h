@@ -127,6 +127,7 @@ class EditHistory final : public EditLog {
   struct Saved {
     std::uint64_t number = 0;
     std::vector<std::byte> bytes;  ///< empty if the step no longer exists
+    bool of_last_run = false;      ///< comes from also_save()
   };
   /// Returns the steps that were added, changed or dropped since the previous call.
   std::vector<Saved> take_changes();

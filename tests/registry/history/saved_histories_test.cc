@@ -1,5 +1,6 @@
 // Damaged bytes of saved steps, and values whose types have changed.
 #include <catch2/catch.hpp>
+#include <map>
 #include <random>
 
 #include "registry/history/parts.h"
@@ -33,6 +34,34 @@ TEST_CASE("steps survive encoding, and are refused with a sentence if they end t
     CHECK(refused.error().ends_with("is followed by unknown bytes"));
   }
   CHECK(steps > 20);
+}
+
+TEST_CASE("what is saved equals the history, whichever saves fail while edits go on") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    RandomEditors w(seed);
+    std::mt19937_64 random(seed);
+    std::map<std::uint64_t, std::vector<std::byte>> file;
+    const auto write = [&](const std::vector<EditHistory::Saved>& changes) {
+      for (const auto& [number, bytes, of_last_run] : changes)
+        if (bytes.empty())
+          file.erase(number);
+        else
+          file[number] = bytes;
+    };
+    for (int round = 0; round < 40; ++round) {
+      std::vector<EditHistory::Saved> changes = w.history.take_changes();
+      for (std::uint64_t edits = random() % 6; edits > 0; --edits) w.anything_once();
+      if (random() % 2 == 0)
+        write(changes);
+      else
+        w.history.put_back(std::move(changes));
+    }
+    write(w.history.take_changes());
+    std::map<std::uint64_t, std::vector<std::byte>> all;
+    for (const EditHistory::Saved& step : w.history.all()) all[step.number] = step.bytes;
+    CHECK(file == all);
+  }
 }
 
 TEST_CASE("a history with damaged bytes is refused, or can be used without harm") {

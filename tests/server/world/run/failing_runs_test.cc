@@ -3,7 +3,7 @@
 // everything that was durable.
 #include <cstdio>
 #include <memory>
-#include <optional>
+#include <string>
 
 #include "tests/server/world/run/played_world.h"
 #include "tests/support/seeds.h"
@@ -20,6 +20,7 @@ struct Moment {
   std::uint64_t sequence = 0;
   std::map<StateKey, std::string> rows;
   std::vector<std::string> history;
+  std::shared_ptr<const Moment> level = {};  // of the run that is on
 };
 
 class Life {
@@ -40,12 +41,7 @@ class Life {
   std::uint64_t draw(std::uint64_t below) { return random_() % below; }
   World& world() { return played_->world; }
 
-  void note() {
-    moments_.push_back({.playing = world().run().has_value(),
-                        .sequence = world().registry().sequence(),
-                        .rows = rows_of(world().registry()),
-                        .history = played_->history()});
-  }
+  void note() { moments_.push_back(now()); }
   /// Everything up to here is in the file.
   void all_durable() {
     note();
@@ -67,31 +63,39 @@ class Life {
     const bool as_level = !moments_.empty() && draw(4) == 0;
     with.level = as_level;
     played_ = std::make_unique<Played>(path_, with);
+    log_ += world().run() ? "[run" : "[level";
+    log_ += as_level ? " level]" : "]";
     played_->random.seed(random_());
     INFO("operation " << log_);
-    if (moments_.empty()) return all_durable();
-    const auto rows = rows_of(world().registry());
+    if (moments_.empty()) {
+      REQUIRE(world().try_save());
+      return all_durable();
+    }
+    const Moment found = now();
     if (as_level) {
-      CHECK(!world().run());
-      // An ended run gives back the level that was there when it began, or a later state of the level.
-      bool known = false;
-      for (const Moment& moment : moments_) {
-        if (moment.playing && level_) known = known || marked_ || rows == level_->rows;
-        if (!moment.playing) known = known || rows == moment.rows;
-      }
-      CHECK(known);
-    } else {
+      // The level of the run, or the level itself. The file contains the run until the next save.
       bool known = false;
       for (const Moment& moment : moments_)
-        known =
-            known || (moment.playing == world().run().has_value() && moment.sequence == world().registry().sequence() &&
-                      rows == moment.rows && played_->history() == moment.history);
+        known = known || marked_ || found.rows == (moment.playing ? moment.level->rows : moment.rows);
+      CHECK(!found.playing);
       CHECK(known);
-    }
-    if (!world().run()) {
       level_.reset();
-      marked_ = false;
+      return note();
     }
+    std::string others;
+    const Moment* known = nullptr;
+    for (const Moment& moment : moments_) {
+      const bool same_rows = moment.rows == found.rows, same_history = moment.history == found.history;
+      if (moment.playing == found.playing && moment.sequence == found.sequence && same_rows && same_history)
+        known = &moment;
+      else
+        others += " " + std::string(moment.playing ? "run " : "level ") + std::to_string(moment.sequence) +
+                  (same_rows ? " same rows" : "") + (same_history ? " same history" : "") + ",";
+    }
+    INFO("found: " << (found.playing ? "run " : "level ") << found.sequence << "; known:" << others);
+    CHECK(known);
+    level_ = known ? known->level : nullptr;
+    if (!level_) marked_ = false;
     all_durable();
   }
   void close() {
@@ -137,12 +141,21 @@ class Life {
     const Moment before = now();
     const bool was_on = world().run().has_value();
     const auto done = world().play();
+    log_ += done ? "(ok)" : was_on ? "(on)" : "(failed)";
     CHECK(now().rows == before.rows);
     if (!done) {
       CHECK(world().run().has_value() == was_on);
+      if (was_on) return;
+      // A commit whose sync failed may be in the file: then the run has begun, and nothing has
+      // happened in it.
+      Moment begun = before;
+      begun.playing = true;
+      begun.history.clear();
+      begun.level = std::make_shared<Moment>(before);
+      moments_.push_back(std::move(begun));
       return;
     }
-    level_ = before;
+    level_ = std::make_shared<Moment>(before);
     marked_ = false;
     all_durable();
   }
@@ -188,7 +201,8 @@ class Life {
     return {.playing = world().run().has_value(),
             .sequence = world().registry().sequence(),
             .rows = rows_of(world().registry()),
-            .history = played_->history()};
+            .history = played_->history(),
+            .level = world().run() ? level_ : nullptr};
   }
 
   std::mt19937_64 random_;
@@ -196,8 +210,8 @@ class Life {
   const std::string path_;
   FailingDisk failing_;
   std::unique_ptr<Played> played_;
-  std::vector<Moment> moments_;  // those to which a restart may return, in order
-  std::optional<Moment> level_;  // of the run that is on
+  std::vector<Moment> moments_;          // those to which a restart may return, in order
+  std::shared_ptr<const Moment> level_;  // of the run that is on
   bool marked_ = false;
   std::string log_;
 };
