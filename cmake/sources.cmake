@@ -192,6 +192,7 @@ set(muster_world_sources
   server/world/place/wal_content.cc
   server/world/play.cc
   server/world/replay/replay.cc
+  server/world/replay/replay_twin.cc
   server/world/replay/slice.cc
   server/world/replay/slice_copy.cc
   server/world/replay/slice_import.cc

@@ -34,9 +34,8 @@ void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std:
 
 namespace detail {
 
-/// Checks the compiler flags of the calling file and returns bits of Arithmetic. They are true only
-/// if rounding_fault() is empty. Each file has its own copy of this function, so that the linker
-/// cannot merge the copies.
+/// Checks the compiler flags of the calling file and returns bits of Arithmetic. They hold only
+/// if rounding_fault() is empty. Each file has its own copy, which the linker cannot merge.
 [[maybe_unused, gnu::noinline]] static std::uint32_t arithmetic_here() noexcept {
   const auto unknown = [](float value) {
     const volatile float seen = value;

@@ -11,15 +11,15 @@ namespace muster {
 namespace {
 
 #if defined(__SSE__)
-constexpr std::uint32_t sticky = 0x3f;  // exceptions that were raised
+constexpr std::uint32_t sticky_flags = 0x3f;  // exceptions that were raised
 constexpr std::uint32_t to_zero = 0x8000, as_zero = 0x0040;
-constexpr std::uint32_t traps = 0x1f80;  // set if they do not trap
+constexpr std::uint32_t trap_flags = 0x1f80;  // set if they do not trap
 constexpr bool set_means_quiet = true;
-std::uint32_t control() noexcept { return _mm_getcsr() & ~sticky; }
-void set_control(std::uint32_t bits) noexcept { _mm_setcsr(bits | (_mm_getcsr() & sticky)); }
+std::uint32_t control() noexcept { return _mm_getcsr() & ~sticky_flags; }
+void set_control(std::uint32_t bits) noexcept { _mm_setcsr(bits | (_mm_getcsr() & sticky_flags)); }
 #elif defined(__aarch64__)
 constexpr std::uint32_t to_zero = 1u << 24, as_zero = 0;
-constexpr std::uint32_t traps = 0x9f00;  // set if they trap
+constexpr std::uint32_t trap_flags = 0x9f00;  // set if they trap
 constexpr bool set_means_quiet = false;
 std::uint32_t control() noexcept {
   std::uint64_t bits = 0;
@@ -28,7 +28,7 @@ std::uint32_t control() noexcept {
 }
 void set_control(std::uint32_t bits) noexcept { asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{bits})); }
 #else
-constexpr std::uint32_t to_zero = 0, as_zero = 0, traps = 0;
+constexpr std::uint32_t to_zero = 0, as_zero = 0, trap_flags = 0;
 constexpr bool set_means_quiet = false;
 std::uint32_t control() noexcept { return 0; }
 void set_control(std::uint32_t) noexcept {}
@@ -78,8 +78,8 @@ std::string float_mode_text(const FloatMode& mode, const FloatMode& usual) {
   if (bits & (to_zero | as_zero))
     differs.emplace_back(mode.control & (to_zero | as_zero) ? "flushes denormal numbers to zero"
                                                             : "does not flush denormal numbers to zero");
-  if (bits & traps)
-    differs.emplace_back(((mode.control ^ usual.control) & traps & (set_means_quiet ? usual.control : mode.control))
+  if (bits & trap_flags)
+    differs.emplace_back((bits & trap_flags & (set_means_quiet ? usual.control : mode.control))
                              ? "traps on some floating-point results"
                              : "no longer traps on some floating-point results");
   if (differs.empty()) differs.emplace_back("computes with another control register");

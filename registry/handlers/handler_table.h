@@ -176,7 +176,6 @@ class HandlerTable {
   void set_repeated(bool on);
   /// Sets an object that sees every call of a handler that is not skipped, or null for none.
   void set_probe(CallProbe* probe);
-  CallProbe* probe() const noexcept { return probe_; }
 
   /// Returns all handlers, in the order in which they were added.
   const std::vector<Handler*>& handlers() const noexcept { return handlers_; }

@@ -108,7 +108,10 @@ class Synctest {
 /// before the registries.
 class TwinTest {
  public:
-  TwinTest(EntityRegistry& first, EntityRegistry& second);
+  /// `of_first` is a Synctest of the first registry that does the same inputs twice, or null. It
+  /// must outlive this object, begin before it, and end before it. The calls of its repetition are
+  /// then compared, which show more than those of several workers.
+  TwinTest(EntityRegistry& first, EntityRegistry& second, Synctest* of_first = nullptr);
   ~TwinTest();
   TwinTest(const TwinTest&) = delete;
   TwinTest& operator=(const TwinTest&) = delete;
@@ -119,11 +122,7 @@ class TwinTest {
   /// Ends the recording. Returns no value if the states are still the same and no handler left
   /// another floating-point mode. Otherwise, `first` and `second` of the result are the values of
   /// the two registries.
-  ///
-  /// If a Synctest of the first registry has done the same inputs twice, it must have ended before.
-  /// If it is given, the calls of its repetition are compared, which show more than those of
-  /// several workers.
-  [[nodiscard]] std::optional<SyncDifference> end(const Synctest* of_first = nullptr);
+  [[nodiscard]] std::optional<SyncDifference> end();
 
  private:
   class Impl;

@@ -216,7 +216,8 @@ std::optional<SyncDifference> Synctest::Impl::left_mode(const Log& log, std::uin
 
 class TwinTest::Impl {
  public:
-  Impl(EntityRegistry& first, EntityRegistry& second) : first_(first, {}), second_(second, {}) {}
+  Impl(EntityRegistry& first, EntityRegistry& second, Synctest* of_first)
+      : first_(first, of_first), second_(second, nullptr) {}
   ~Impl() { stop(); }
 
   void begin() {
@@ -225,7 +226,7 @@ class TwinTest::Impl {
     second_.begin(1);
     begun_ = true;
   }
-  std::optional<SyncDifference> end(const Synctest* of_first) {
+  std::optional<SyncDifference> end() {
     if (!stop()) return std::nullopt;
     Twin &a = first_, &b = second_;
     const std::uint64_t first = a.sequence + 1, last = a.registry.sequence();
@@ -238,7 +239,7 @@ class TwinTest::Impl {
     found.last_sequence = last;
     const auto one = a.parts.result_since(a.version), other = b.parts.result_since(b.version);
     const auto values = a.parts.compare(one, other, b.parts, found);
-    const Synctest::Impl::Log* const repetition = of_first ? of_first->impl_->repetition_.get() : nullptr;
+    const Synctest::Impl::Log* const repetition = a.synctest ? a.synctest->impl_->repetition_.get() : nullptr;
     const Synctest::Impl::Log& log = repetition ? *repetition : *a.log;
     a.parts.name(Synctest::Impl::first_differing(log, *b.log), called_in({log.calls}), values, found);
     found.goes_on_with_first = true;
@@ -247,23 +248,23 @@ class TwinTest::Impl {
 
  private:
   struct Twin {
-    Twin(EntityRegistry& of, Synctest::Options options) : registry(of), parts(of, std::move(options)) {}
+    Twin(EntityRegistry& of, Synctest* its) : registry(of), synctest(its), parts(of, {}) {}
     void begin(std::uint32_t number) {
-      HandlerTable& handlers = parts.handlers();
-      inner = handlers.probe();
+      CallProbe* const inner = probe_of_synctest();
       log = std::make_unique<Synctest::Impl::Log>(registry, number, Synctest::Impl::Log::Depth::brief, inner);
       if (!inner) log->fresh.prepare();
       version = registry.host().begin_version();
       sequence = registry.sequence();
-      handlers.set_probe(log.get());
+      parts.handlers().set_probe(log.get());
     }
-    void stop() {
-      if (parts.handlers().probe() == log.get()) parts.handlers().set_probe(inner);
+    void stop() { parts.handlers().set_probe(probe_of_synctest()); }
+    CallProbe* probe_of_synctest() const {
+      return synctest && synctest->has_begun() ? synctest->impl_->live_.get() : nullptr;
     }
     EntityRegistry& registry;
+    Synctest* const synctest;
     Synctest::Impl parts;
     std::unique_ptr<Synctest::Impl::Log> log;
-    CallProbe* inner = nullptr;  // of a Synctest
     std::uint64_t version = 0, sequence = 0;
   };
   /// Returns true if calls were recorded.
@@ -278,9 +279,10 @@ class TwinTest::Impl {
   bool begun_ = false;
 };
 
-TwinTest::TwinTest(EntityRegistry& first, EntityRegistry& second) : impl_(std::make_unique<Impl>(first, second)) {}
+TwinTest::TwinTest(EntityRegistry& first, EntityRegistry& second, Synctest* of_first)
+    : impl_(std::make_unique<Impl>(first, second, of_first)) {}
 TwinTest::~TwinTest() = default;
 void TwinTest::begin() { impl_->begin(); }
-std::optional<SyncDifference> TwinTest::end(const Synctest* of_first) { return impl_->end(of_first); }
+std::optional<SyncDifference> TwinTest::end() { return impl_->end(); }
 
 }  // namespace muster

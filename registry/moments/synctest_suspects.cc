@@ -8,12 +8,12 @@
 namespace muster {
 namespace {
 
-bool declares(const Handler& handler) {
+bool names_resources(const Handler& handler) {
   return !handler.options.external_reads.empty() || !handler.options.external_writes.empty();
 }
 /// True if the handler may share captured variables with others.
-bool hides_state(const Handler& handler) {
-  return (handler.has_state || handler.options.on_begin) && !declares(handler);
+bool may_share_state(const Handler& handler) {
+  return (handler.has_state || handler.options.on_begin) && !names_resources(handler);
 }
 bool has_common(const std::vector<std::string>& some, const std::vector<std::string>& others) {
   return std::ranges::any_of(some,
@@ -29,7 +29,7 @@ bool affects(const Handler& handler, const Handler& of) {
   if (has_common(handler.options.external_writes, of.options.external_reads) ||
       has_common(handler.options.external_writes, of.options.external_writes))
     return true;
-  if (hides_state(handler) && hides_state(of)) return true;
+  if (may_share_state(handler) && may_share_state(of)) return true;
   return std::ranges::any_of(handler.terms,
                              [&](const Term& term) { return term.access == Access::write && uses(of, term); });
 }
@@ -57,7 +57,7 @@ void find_suspects(std::vector<const Handler*> called, TypeId component, SyncDif
   const bool of_manager = component == 0 && found.part.contains("manager");
   const auto may_have_made = [&](const Handler& handler) {
     if (component != 0) return writes_type(handler, component);
-    if (of_manager && (handler.of_manager || !handler.options.external_writes.empty() || hides_state(handler)))
+    if (of_manager && (handler.of_manager || !handler.options.external_writes.empty() || may_share_state(handler)))
       return true;
     return !of_manager && (handler.pushes || handler.spawns);
   };
@@ -108,12 +108,9 @@ std::string SyncDifference::text() const {
     return text + ". Something changed this that does not declare it, before a call of handler " + finder +
            " found it: a component was written through a pointer or reference that is const or was kept";
   if (suspects.empty() && behind.empty()) return text + ". No handler was found that declares to write this";
-  text += ". No call differs by itself. By what handlers declare, ";
-  if (behind.empty())
-    return text + (suspects.size() == 1 ? "only " + suspects.front() + " can have made it"
-                                        : "one of these made it: " + list_of(suspects));
-  return text + "one of these made it: " + list_of(suspects) +
-         "; or one of these, whose results they use: " + list_of(behind);
+  text += ". By what handlers declare, " +
+          (suspects.empty() ? "none writes this" : "it is written by " + list_of(suspects));
+  return behind.empty() ? text : text + "; what these do depends on " + list_of(behind);
 }
 
 }  // namespace muster
