@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "registry/handlers/ask_ahead.h"
 #include "registry/handlers/item_loops.h"
 #include "registry/handlers/turn.h"
 #include "registry/moments/manager_hashes.h"
@@ -62,6 +63,8 @@ bool Synctest::Impl::Log::rows(RunRows own, RunContext& context, const Handler& 
            (bytes ? XXH3_64bits(message, bytes) : 0);
   };
   if (is_thorough_) call.found = look();
+  // As the call does, which would leave its own traces on the stack.
+  if (columns) touch_written(context.storage, handler, chunk, columns);
   const BatchWriter::Written before = context.outbox.arena_.written();
   const FloatMode mode = float_mode();
   bool consumed = false;
