@@ -35,6 +35,7 @@ std::string Synctest::Impl::why_not() const {
 std::expected<void, std::string> Synctest::Impl::begin() {
   registry_.check_outside();
   stop();
+  repetition_.reset();
   if (std::string why = why_not(); !why.empty()) return std::unexpected(std::move(why));
   auto moment = ring_.keep();
   if (!moment) return std::unexpected(std::move(moment.error()));
@@ -51,7 +52,6 @@ std::expected<void, std::string> Synctest::Impl::begin() {
   Structure& structure = registry_.impl_->structure;
   log_ = structure.edit_log();
   if (log_) structure.set_edit_log(this);
-  repetition_.reset();
   live_ = std::make_unique<Log>(registry_, 0, Log::Depth::brief);
   live_->fresh.prepare();
   handlers().set_probe(live_.get());
