@@ -73,7 +73,8 @@ class Wind final : public muster::Manager {
 
 /// Reads memory that nobody has written.
 [[gnu::noinline]] std::uint64_t unset_on_heap() {
-  auto* const at = static_cast<volatile std::uint64_t*>(std::malloc(8));
+  auto* at = static_cast<volatile std::uint64_t*>(std::malloc(8));
+  asm volatile("" : "+r"(at));  // the compiler does not know that the value was never set
   const std::uint64_t value = *at;
   std::free(const_cast<std::uint64_t*>(at));
   return value;
