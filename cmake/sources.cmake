@@ -74,6 +74,7 @@ set(muster_registry_sources
   registry/delivery/world_delivery.cc
   registry/entity_registry.cc
   registry/explain.cc
+  registry/float_mode.cc
   registry/handlers/dynamic_handler.cc
   registry/handlers/handler.cc
   registry/handlers/handler_order.cc
@@ -101,6 +102,7 @@ set(muster_registry_sources
   registry/history/step_writer.cc
   registry/host.cc
   registry/moments/copies.cc
+  registry/moments/fresh_memory.cc
   registry/moments/id_moments.cc
   registry/moments/kept_whole.cc
   registry/moments/moments.cc
@@ -109,6 +111,8 @@ set(muster_registry_sources
   registry/moments/synced_ticks.cc
   registry/moments/synctest.cc
   registry/moments/synctest_compare.cc
+  registry/moments/synctest_log.cc
+  registry/moments/synctest_suspects.cc
   registry/observe/observer.cc
   registry/observe/trace.cc
   registry/profile.cc
@@ -190,6 +194,7 @@ set(muster_world_sources
   server/world/replay/recorded_run.cc
   server/world/replay/recorded_state.cc
   server/world/replay/replay.cc
+  server/world/replay/replay_twin.cc
   server/world/replay/slice.cc
   server/world/replay/slice_copy.cc
   server/world/replay/slice_import.cc

@@ -28,14 +28,14 @@ enum Arithmetic : std::uint32_t {
 /// Explains what is wrong with how the processor rounds results on this thread, in a phrase such as
 /// "flushes ...". Returns an empty string if nothing is wrong.
 [[nodiscard]] std::string rounding_fault();
-/// Reports both kinds of faults to `told`, or to stderr if `told` is null. Reports each sentence
-/// only once per process. May be called from any thread.
+/// Reports a fault of this thread, or else one of the code, to `told`, or to stderr if `told` is
+/// null. Reports each sentence only once per process. May be called from any thread.
 void warn_of_arithmetic(std::uint32_t found, const std::function<void(const std::string&)>& told = {});
 
 namespace detail {
 
-/// Checks the compiler flags of the calling file and returns bits of Arithmetic. Each file has its
-/// own copy of this function, so that the linker cannot merge the copies.
+/// Checks the compiler flags of the calling file and returns bits of Arithmetic. They hold only
+/// if rounding_fault() is empty. Each file has its own copy, which the linker cannot merge.
 [[maybe_unused, gnu::noinline]] static std::uint32_t arithmetic_here() noexcept {
   const auto unknown = [](float value) {
     const volatile float seen = value;

@@ -143,6 +143,15 @@ Handlers install_all(const Arguments& arguments, const Schemas& schemas, Plugins
   return plugins.install(registry);
 }
 
+/// Returns an install function whose plugins are loaded again, with new static variables.
+ReplayInstall install_again(const Arguments& arguments, const Schemas& schemas) {
+  auto plugins = load_plugins(arguments);
+  if (!plugins) throw std::runtime_error(plugins.error().text);
+  return [&, loaded = std::shared_ptr<Plugins>(std::move(*plugins))](EntityRegistry& registry) {
+    return install_all(arguments, schemas, *loaded, registry);
+  };
+}
+
 /// A world and the objects on which it depends. They are created at startup and again whenever the
 /// world is reopened.
 struct Served {
@@ -190,7 +199,11 @@ struct Served {
         recovery_differs = check_recovery(
             arguments.world,
             [&](EntityRegistry& registry) { return install_all(arguments, schemas, *plugins, registry); },
-            {.code = options.code, .check = arguments.synctest, .workers = arguments.workers}, arguments.tick_hashes);
+            {.code = options.code,
+             .check = arguments.synctest,
+             .workers = arguments.workers,
+             .install_again = [&] { return install_again(arguments, schemas); }},
+            arguments.tick_hashes);
       world.emplace(
           arguments.world,
           [&](EntityRegistry& registry) -> Handlers {
@@ -256,7 +269,10 @@ int complain(const Failure& failure) { return complain(failure.code, failure.tex
 int replay_file(const Arguments& arguments, const Schemas& schemas, Plugins& plugins) {
   ReplayCommand command = arguments.replaying;
   command.file = arguments.world;
-  command.options.workers = arguments.workers;
+  // Only several workers show results that depend on their order.
+  const bool spreads = command.options.check && !arguments.workers_given && std::thread::hardware_concurrency() > 1;
+  command.options.workers = spreads ? 2 : arguments.workers;
+  command.options.install_again = [&] { return install_again(arguments, schemas); };
   command.options.code = plugins.code(program_name);
   const auto end =
       run_replay(command, [&](EntityRegistry& registry) { return install_all(arguments, schemas, plugins, registry); });

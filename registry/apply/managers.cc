@@ -320,6 +320,12 @@ void Managers::return_to(const KeptManagers& kept) {
   gone_.clear();
 }
 
+std::string_view manager_name(std::span<const std::byte> head) {
+  ManagerRow fixed;
+  std::memcpy(&fixed, head.data(), sizeof fixed);
+  return {reinterpret_cast<const char*>(head.data()) + sizeof fixed, fixed.name_bytes};
+}
+
 std::string keep_manager(ManagerStates& states, std::uint64_t key, std::span<const std::byte> row) {
   Head head;
   if (!split(key, row, head)) return "the manager's row is truncated or belongs to another manager";

@@ -30,6 +30,9 @@ class ManagerRows {
                     std::span<const std::byte> bytes) = 0;
 };
 
+/// Returns the name in a head that Managers wrote.
+std::string_view manager_name(std::span<const std::byte> head);
+
 // --- reading managers' rows into a state; each returns an error message, or "" on success ---
 
 /// Stores a saved head.

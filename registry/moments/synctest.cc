@@ -8,10 +8,24 @@
 #include <cstring>
 #include <utility>
 
+#include "registry/moments/manager_hashes.h"
 #include "registry/moments/synctest_impl.h"
+#include "registry/moments/synctest_log.h"
 #include "registry/state/state_format.h"
 
 namespace muster {
+
+Synctest::Impl::Impl(EntityRegistry& registry, Options options)
+    : registry_(registry), options_(std::move(options)), ring_(registry, options_.bytes_max) {}
+Synctest::Impl::~Impl() { stop(); }
+
+void Synctest::Impl::stop() {
+  if (!std::exchange(begun_, false)) return;
+  handlers().set_probe(nullptr);
+  registry_.host().remove_sink(*this);
+  Structure& structure = registry_.impl_->structure;
+  if (log_ && structure.edit_log() == this) structure.set_edit_log(log_);
+}
 
 std::string Synctest::Impl::why_not() const {
   if (!registry_.core_.state.input.empty()) return "posted messages wait; deliver them first, for example by flush()";
@@ -21,15 +35,15 @@ std::string Synctest::Impl::why_not() const {
 std::expected<void, std::string> Synctest::Impl::begin() {
   registry_.check_outside();
   stop();
+  repetition_.reset();
   if (std::string why = why_not(); !why.empty()) return std::unexpected(std::move(why));
   auto moment = ring_.keep();
   if (!moment) return std::unexpected(std::move(moment.error()));
   moment_ = *moment;
   ring_.forget_before(moment_);
   version_ = registry_.host().begin_version();
-  const HandlerTable& handlers = registry_.host().handlers();
-  next_ordinal_ = handlers.next_ordinal();
-  handlers_ = handlers.handlers().size();
+  next_ordinal_ = handlers().next_ordinal();
+  handlers_ = handlers().handlers().size();
   inputs_.clear();
   bytes_.clear();
   cuts_.clear();
@@ -38,6 +52,9 @@ std::expected<void, std::string> Synctest::Impl::begin() {
   Structure& structure = registry_.impl_->structure;
   log_ = structure.edit_log();
   if (log_) structure.set_edit_log(this);
+  live_ = std::make_unique<Log>(registry_, 0, Log::Depth::brief);
+  live_->fresh.prepare();
+  handlers().set_probe(live_.get());
   begun_ = true;
   return {};
 }
@@ -49,21 +66,23 @@ std::expected<std::optional<SyncDifference>, std::string> Synctest::Impl::end() 
   // Another log may have recorded edits.
   if (registry_.impl_->structure.edit_log() != (log_ ? this : nullptr)) edited_ = true;
   stop();
-  const HandlerTable& handlers = registry_.host().handlers();
-  if (handlers.next_ordinal() != next_ordinal_ || handlers.handlers().size() != handlers_)
+  if (handlers().next_ordinal() != next_ordinal_ || handlers().handlers().size() != handlers_)
     return std::unexpected("handlers were added or removed");
   if (edited_) return std::unexpected("sessions made edits, which a log has recorded");
   if (too_much_) return std::unexpected("the inputs take more memory than Synctest::Options::bytes_max");
   if (registry_.core_.state.resumed != 0) return std::unexpected("a cascade was resumed without an input");
   if (inputs_.empty()) return std::nullopt;
-  const Result first = result_since(version_);
-  if (std::string why = go_back(); !why.empty()) return std::unexpected(std::move(why));
-  repeated_ += inputs_.size();
-  const Result second = again(false);
-  if (second.hash == first.hash) return std::nullopt;
   SyncDifference found;
   found.first_sequence = inputs_.front().envelope.sequence;
   found.last_sequence = inputs_.back().envelope.sequence;
+  const Result first = result_since(version_);
+  if (std::string why = go_back(); !why.empty()) return std::unexpected(std::move(why));
+  repeated_ += inputs_.size();
+  repetition_ = std::make_unique<Log>(registry_, 1, Log::Depth::brief);
+  const Result second = again(false, repetition_.get());
+  if (!left_mode_) left_mode_ = left_mode(*live_, found.first_sequence, found.last_sequence);
+  if (!left_mode_) left_mode_ = left_mode(*repetition_, found.first_sequence, found.last_sequence);
+  if (second.hash == first.hash) return std::exchange(left_mode_, std::nullopt);
   if (std::string why = go_back(); !why.empty()) return std::unexpected(std::move(why));
   const std::vector<Value> values = compare(first, second, *this, found);
   if (std::string why = find_handler(values, found); !why.empty()) return std::unexpected(std::move(why));
@@ -76,7 +95,7 @@ std::string Synctest::Impl::go_back() {
   return returned ? std::string() : returned.error();
 }
 
-Synctest::Impl::Result Synctest::Impl::again(bool workers, CallProbe* log) {
+Synctest::Impl::Result Synctest::Impl::again(bool workers, Log* log) {
   EntityRegistry::Impl& r = *registry_.impl_;
   RegistryHost host = registry_.host();
   const std::uint64_t version = host.begin_version();
@@ -84,7 +103,8 @@ Synctest::Impl::Result Synctest::Impl::again(bool workers, CallProbe* log) {
     if (options_.repeats) options_.repeats(true);
     const QuietInputs quiet(registry_);
     if (!workers) r.delivery.set_parallel(nullptr);
-    if (log) r.types.handlers().set_probe(log);
+    if (log) log->fresh.prepare();
+    r.types.handlers().set_probe(log);
     for (const Input& input : inputs_) {
       const Envelope& envelope = input.envelope;
       for (const CascadeCut& cut : cuts_)
@@ -93,7 +113,7 @@ Synctest::Impl::Result Synctest::Impl::again(bool workers, CallProbe* log) {
           host.expect_cut(cut);
       host.replay(envelope, std::span(bytes_).subspan(input.offset, input.bytes));
     }
-    if (log) r.types.handlers().set_probe(nullptr);
+    r.types.handlers().set_probe(nullptr);
     r.delivery.set_parallel(r.parallel.get());
   }
   if (options_.repeats) options_.repeats(false);
@@ -119,7 +139,7 @@ Synctest::Impl::Result Synctest::Impl::result_since(std::uint64_t version) {
       }
   }
   const RegistryState& state = registry_.core_.state;
-  const auto part = [&](const char* name, std::uint64_t number) {
+  const auto part = [&](const std::string& name, std::uint64_t number) {
     std::uint64_t& sum = result.parts[name];
     sum = (sum ^ number) * 0x9e3779b97f4a7c15u;
   };
@@ -131,6 +151,8 @@ Synctest::Impl::Result Synctest::Impl::result_since(std::uint64_t version) {
   part("the clock and the numbers of timers", state.next_timer);
   for (const auto& [key, timer] : state.timers.waiting())
     part("the timers", XXH3_64bits(timer.batch.data(), timer.batch.size()));
+  for (const auto& [name, number] : ManagerHashes(registry_.impl_->managers).by_name)
+    part("the saved bytes of manager \"" + name + '"', number);
   CarriedOver(state.cascade, state.cursor.message, registry_.types()).for_each([&](std::span<const std::byte> batch) {
     part("the messages that wait", XXH3_64bits(batch.data(), batch.size()));
   });

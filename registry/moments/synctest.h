@@ -6,9 +6,14 @@
 //   synctest.end();                      returns to the state, does the inputs again, and compares
 //
 // The second time, passes run on a single worker, and sinks, handlers with skip_when_repeated and
-// lanes of the inbox are left alone (QuietInputs). If the results differ in any byte that is saved
-// or hashed, the inputs are done twice more, and every call of a handler is compared by what it
-// wrote and posted: the first call that differs belongs to the handler that is named.
+// lanes of the inbox are left alone (QuietInputs). Memory from the heap or the stack that a handler
+// did not initialize has other bytes the second time, and new objects have addresses in another
+// order. If the results differ in any byte that is saved or hashed, the inputs are done twice more,
+// and every call of a handler is compared by what it wrote and posted, and how it changed the
+// message and managers: the first call that differs belongs to the handler that is named.
+//
+// A handler that leaves another floating-point mode is named, too. The mode is put back after each
+// call while inputs are recorded or done again.
 //
 //   clock, random numbers, addresses, containers without order, padding, static variables,
 //   captured variables, values that depend on the thread: each makes the two results differ
@@ -32,10 +37,20 @@ class EntityRegistry;
 /// A result that was not the same the second time.
 struct SyncDifference {
   std::uint64_t first_sequence = 0, last_sequence = 0;  ///< the inputs that were done twice
-  /// The handler whose call differed first, and its message. Empty if the difference did not come
-  /// again; `suspects` then lists the handlers that could have made it.
+  /// The handler whose call differed first, and its message. Empty if no call differs by itself.
   std::string handler, message;
-  std::vector<std::string> suspects;
+  /// Other handlers that write what `handler` reads outside the registry
+  /// (HandlerOptions::external_reads). They may be the cause if that is not saved.
+  std::vector<std::string> beside;
+  /// If `handler` is empty: the handler that found the difference already when it was called.
+  /// Something changed the value that does not declare this, for example through a pointer.
+  std::string finder;
+  /// If both are empty: all handlers that declare to write what differs, and all others on
+  /// whose results these depend by what they declare.
+  std::vector<std::string> suspects, behind;
+  /// How the thread computed after a call of `handler`, for example "rounds upward", if that was
+  /// another floating-point mode than before the call. Nothing else differs then.
+  std::string float_mode;
   /// A value that differs: what that handler wrote, if it wrote any. `entity` is nil if no value
   /// differs; `part` then says what does, for example "the texts".
   Entity entity = {};
@@ -93,15 +108,20 @@ class Synctest {
 /// before the registries.
 class TwinTest {
  public:
-  TwinTest(EntityRegistry& first, EntityRegistry& second);
+  /// `of_first` is a Synctest of the first registry that does the same inputs twice, or null. It
+  /// must outlive this object, begin before it, and end before it. The calls of its repetition are
+  /// then compared, which show more than those of several workers.
+  TwinTest(EntityRegistry& first, EntityRegistry& second, Synctest* of_first = nullptr);
   ~TwinTest();
   TwinTest(const TwinTest&) = delete;
   TwinTest& operator=(const TwinTest&) = delete;
 
-  /// Begins to record the calls of both, whose states must be the same.
+  /// Begins to record the calls of both, whose states must be the same. At most one of them may
+  /// have several workers.
   void begin();
-  /// Ends the recording. Returns no value if the states are still the same. Otherwise, `first` and
-  /// `second` of the result are the values of the two registries.
+  /// Ends the recording. Returns no value if the states are still the same and no handler left
+  /// another floating-point mode. Otherwise, `first` and `second` of the result are the values of
+  /// the two registries.
   [[nodiscard]] std::optional<SyncDifference> end();
 
  private:

@@ -4,119 +4,27 @@
 //   hashes differ.
 // - Calls are compared in the order in which they were made. Once the state differs, later calls
 //   differ as a consequence, so only the first one counts. Calls from workers have no such order;
-//   those of a pass are compared as a sum over rows for each handler.
+//   those of an input are compared as a sum over rows for each handler.
+// - The inputs are done twice more with managers compared after each call, which may take long. If
+//   these two are the same, the calls of the live inputs are compared with those of the first
+//   repetition: a handler may have done something once.
 #include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "messages/value_text.h"
 #include "registry/moments/synctest.h"
 #include "registry/moments/synctest_impl.h"
-#include "system/mutex.h"
+#include "registry/moments/synctest_log.h"
 
 namespace muster {
-
-std::string SyncDifference::text() const {
-  std::string text = first_sequence == last_sequence
-                         ? "input " + std::to_string(first_sequence)
-                         : "inputs " + std::to_string(first_sequence) + " to " + std::to_string(last_sequence);
-  text += " gave two results: ";
-  if (entity || !path.empty())
-    text += component + (field.empty() ? "" : "." + field) + " of " + path + " is " + first + " the first time and " +
-            second + " the second time" +
-            (values > 1 ? ", and " + std::to_string(values - 1) + " more values differ" : "");
-  else
-    text += part + " differ";
-  if (!handler.empty()) return text + ". The first call that differs is one of handler " + handler + " of " + message;
-  if (suspects.empty()) return text + ". No handler was found";
-  text += ". It did not come again; ";
-  for (std::size_t i = 0; i < suspects.size(); ++i) text += (i ? ", " : "") + suspects[i];
-  return text + (suspects.size() == 1 ? " is the only handler" : " are the handlers") + " that could have made it";
-}
-
-// --- calls ---
-
-/// Records what each call wrote and posted.
-class Synctest::Impl::Log final : public CallProbe {
- public:
-  std::vector<Call> calls;
-
-  bool rows(RunRows own, RunContext& context, const Handler& handler, void* message, Chunk& chunk, std::uint32_t begin,
-            std::uint32_t end, const std::uint16_t* columns) override {
-    const BatchWriter& posts = context.outbox.arena_;
-    const BatchWriter::Written before = posts.written();
-    const bool consumed = own(context, handler, message, chunk, begin, end, columns);
-    Call call{.handler = &handler,
-              .message = message,
-              .depth = chunk.depth,
-              .archetype = chunk.archetype ? chunk.archetype->number : 0,
-              .begin = 0,
-              .end = 0};
-    if (columns) {
-      const std::uint64_t first = row_in_group(chunk);
-      call.begin = first + begin;
-      call.end = first + end;
-      call.wrote = written_by(handler, chunk, begin, end, columns);
-    }
-    call.wrote += consumed;
-    note_posts(call, before, posts.written());
-    add(call);
-    return consumed;
-  }
-  ItemCounts items(RunItems own, RunContext& context, const Handler& handler, const ItemRun& run) override {
-    const BatchWriter& posts = context.outbox.arena_;
-    const BatchWriter::Written before = posts.written();
-    const ItemCounts counts = own(context, handler, run);
-    Call call{.handler = &handler, .message = run.first, .depth = 0, .archetype = 0, .begin = 0, .end = 0};
-    for (std::uint32_t i = 0; i < run.count; ++i) {
-      const Row row = context.storage.find(detail::target_of(run.first + std::size_t{i} * run.bytes));
-      const std::uint16_t* const columns = row ? handler.columns(*row.chunk->archetype) : nullptr;
-      if (columns) call.wrote += written_by(handler, *row.chunk, row.row, row.row + 1, columns);
-    }
-    note_posts(call, before, posts.written());
-    add(call);
-    return counts;
-  }
-
- private:
-  static std::uint64_t row_in_group(const Chunk& chunk) noexcept {
-    if (chunk.place == 0) return 0;
-    return chunk_capacity(*chunk.archetype, 0) + std::uint64_t{chunk.place - 1} * chunk_capacity(*chunk.archetype, 1);
-  }
-  /// Returns a sum over rows, so that the order and the division into calls do not matter.
-  static std::uint64_t written_by(const Handler& handler, const Chunk& chunk, std::uint32_t begin, std::uint32_t end,
-                                  const std::uint16_t* columns) {
-    std::uint64_t sum = 0;
-    const std::uint64_t first = row_in_group(chunk);
-    std::size_t column = 0;
-    for (const Term& term : handler.terms) {
-      if (term.source != Source::self || !term.value) continue;
-      const std::uint16_t slot = columns[column++];
-      if (term.access != Access::write || slot == no_column || slot >= chunk.archetype->pod_slots) continue;
-      const std::size_t size = chunk.archetype->slot_bytes[slot];
-      for (std::uint32_t row = begin; row < end; ++row)
-        sum += XXH3_64bits_withSeed(chunk.slots()[slot].data + row * size, size, (first + row) * 64 + column);
-    }
-    return sum;
-  }
-  static void note_posts(Call& call, const BatchWriter::Written& before, const BatchWriter::Written& after) {
-    call.knows_posts = before.memory_end == after.memory_end;
-    if (call.knows_posts && after.at != before.at)
-      call.posted = XXH3_64bits(before.at, static_cast<std::size_t>(after.at - before.at));
-  }
-  void add(Call& call) {
-    call.by_worker = turn_here() != nullptr;
-    if (!call.by_worker) return calls.push_back(call);
-    const MutexLock lock(mutex_);
-    calls.push_back(call);
-  }
-  Mutex mutex_;
-};
 
 std::vector<Synctest::Impl::Value> Synctest::Impl::compare(const Result& first, const Result& second, Impl& of_second,
                                                            SyncDifference& found) {
@@ -166,21 +74,11 @@ std::vector<Synctest::Impl::Value> Synctest::Impl::compare(const Result& first, 
   for (const auto& [name, number] : second.parts)
     if (!first.parts.contains(name)) found.part += (found.part.empty() ? "" : ", ") + name;
   if (rows_differ) found.part += (found.part.empty() ? "" : ", ") + std::string("the rows");
-  if (found.part.empty()) found.part = "the hierarchy, the templates or the state of a manager";
+  if (found.part.empty()) found.part = "the hierarchy or the templates";
   return values;
 }
 
 namespace {
-
-std::string handler_text(const Handler& handler) {
-  return handler.name.empty() ? "number " + std::to_string(handler.ordinal) + " (unnamed)" : '"' + handler.name + '"';
-}
-
-bool writes_type(const Handler& handler, TypeId type) {
-  return std::ranges::any_of(handler.terms, [&](const Term& term) {
-    return term.type == type && term.access == Access::write && term.source == Source::self && term.value;
-  });
-}
 
 /// Shows entities by their ids and texts by their content.
 class TextsOfSynctest final : public ValueReferences {
@@ -250,36 +148,24 @@ void Synctest::Impl::describe(const Value& value, SyncDifference& found) {
   found.second = hex_of_bytes(std::span(value.second).subspan(offset, 1));
 }
 
-const Handler* Synctest::Impl::first_differing(const Log& one, const Log& other) {
-  for (std::size_t i = 0; i < std::max(one.calls.size(), other.calls.size()); ++i) {
-    if (i >= one.calls.size() || i >= other.calls.size()) return (i >= one.calls.size() ? other : one).calls[i].handler;
-    const Call &a = one.calls[i], &b = other.calls[i];
-    // One of them was not called, for example because of its on_begin.
-    if (a.handler->ordinal != b.handler->ordinal) return a.handler->options.on_begin ? a.handler : b.handler;
-    const bool posts_differ = a.knows_posts && b.knows_posts && a.posted != b.posted;
-    if (a.wrote != b.wrote || posts_differ || a.begin != b.begin || a.end != b.end) return a.handler;
-  }
-  return nullptr;
+namespace {
+
+std::vector<const Handler*> called_in(std::initializer_list<std::span<const HandlerCall>> logs) {
+  std::set<const Handler*> called;
+  for (const std::span<const HandlerCall> calls : logs)
+    for (const HandlerCall& call : calls) called.insert(call.handler);
+  return {called.begin(), called.end()};
 }
 
-const Handler* Synctest::Impl::first_sum(const Log& serial, const Log& spread) {
-  const auto sums = [](const Log& log) {
-    std::map<std::uint64_t, std::uint64_t> all;
-    for (const Call& call : log.calls) all[call.handler->ordinal] += call.wrote;
-    return all;
-  };
-  const auto one = sums(serial), other = sums(spread);
-  for (const Call& call : serial.calls) {
-    const auto at = other.find(call.handler->ordinal);
-    if (at == other.end() || at->second != one.at(call.handler->ordinal)) return call.handler;
-  }
-  return nullptr;
-}
+}  // namespace
 
-void Synctest::Impl::name(const Handler* named, const Log& log, const std::vector<Value>& values,
-                          SyncDifference& found) {
+void Synctest::Impl::name(const std::optional<FirstCall>& first, const std::vector<const Handler*>& called,
+                          const std::vector<Value>& values, SyncDifference& found) {
   const Value* shown = values.empty() ? nullptr : &values.front();
-  if (named) {
+  if (first && first->found_it) {
+    found.finder = handler_text(*first->handler);
+  } else if (first) {
+    const Handler* const named = first->handler;
     found.handler = handler_text(*named);
     if (const TypeDescriptor* const type = registry_.types().find(named->message)) found.message = type->name;
     for (const Value& value : values)
@@ -287,83 +173,96 @@ void Synctest::Impl::name(const Handler* named, const Log& log, const std::vecto
         shown = &value;
         break;
       }
+    find_beside(*named, called, found);
   } else {
-    // Suspects write the value that differs; if none does, those that post.
-    std::vector<const Handler*> suspects;
-    for (const bool posts : {false, true})
-      for (const Call& call : log.calls) {
-        if (!suspects.empty() && posts && !suspects.front()->pushes) break;
-        const bool may = posts ? call.handler->pushes || call.handler->spawns
-                               : shown && shown->type && writes_type(*call.handler, shown->type->id);
-        if (may && std::ranges::find(suspects, call.handler) == suspects.end()) suspects.push_back(call.handler);
-      }
-    for (const Handler* suspect : suspects) found.suspects.push_back(handler_text(*suspect));
+    find_suspects(called, shown && shown->type ? shown->type->id : 0, found);
   }
   if (shown) describe(*shown, found);
 }
 
 std::string Synctest::Impl::find_handler(const std::vector<Value>& values, SyncDifference& found) {
-  Log one, other;
+  Log one(registry_, 0, Log::Depth::thorough), other(registry_, 1, Log::Depth::thorough);
   again(false, &one);
   if (std::string why = go_back(); !why.empty()) return why;
   again(false, &other);
   if (std::string why = go_back(); !why.empty()) return why;
-  const Handler* named = first_differing(one, other);
-  if (!named && registry_.impl_->parallel) {
+  std::optional<FirstCall> first = first_differing(one, other);
+  if (!first && registry_.impl_->parallel) {
     // The result may depend on the thread.
-    Log workers;
+    Log workers(registry_, 0, Log::Depth::thorough);
     again(true, &workers);
     if (std::string why = go_back(); !why.empty()) return why;
-    named = first_sum(one, workers);
+    first = first_differing(one, workers);
   }
-  name(named, one, values, found);
+  if (!first) first = first_differing(*repetition_, *live_);
+  name(first, called_in({one.calls, other.calls, repetition_->calls, live_->calls}), values, found);
   return {};
+}
+
+std::optional<SyncDifference> Synctest::Impl::left_mode(const Log& log, std::uint64_t first, std::uint64_t last) const {
+  if (!log.left_mode) return std::nullopt;
+  SyncDifference found;
+  found.first_sequence = first;
+  found.last_sequence = last;
+  found.handler = handler_text(*log.left_mode->handler);
+  if (const TypeDescriptor* const type = registry_.types().find(log.left_mode->handler->message))
+    found.message = type->name;
+  found.part = "the floating-point modes";
+  found.float_mode = log.left_mode->mode;
+  return found;
 }
 
 // --- twins ---
 
 class TwinTest::Impl {
  public:
-  Impl(EntityRegistry& first, EntityRegistry& second) : first_(first, {}), second_(second, {}) {}
+  Impl(EntityRegistry& first, EntityRegistry& second, Synctest* of_first)
+      : first_(first, of_first), second_(second, nullptr) {}
   ~Impl() { stop(); }
 
   void begin() {
     stop();
-    first_.begin();
-    second_.begin();
+    first_.begin(0);
+    second_.begin(1);
     begun_ = true;
   }
   std::optional<SyncDifference> end() {
     if (!stop()) return std::nullopt;
     Twin &a = first_, &b = second_;
-    if (a.registry.hash() == b.registry.hash()) return std::nullopt;
+    const std::uint64_t first = a.sequence + 1, last = a.registry.sequence();
+    if (a.registry.hash() == b.registry.hash()) {
+      auto left = a.parts.left_mode(*a.log, first, last);
+      return left ? left : b.parts.left_mode(*b.log, first, last);
+    }
     SyncDifference found;
-    found.first_sequence = a.sequence + 1;
-    found.last_sequence = a.registry.sequence();
+    found.first_sequence = first;
+    found.last_sequence = last;
     const auto one = a.parts.result_since(a.version), other = b.parts.result_since(b.version);
     const auto values = a.parts.compare(one, other, b.parts, found);
-    // The calls of workers have no order.
-    const auto spread = [](const Synctest::Impl::Log& log) {
-      return std::ranges::any_of(log.calls, [](const auto& call) { return call.by_worker; });
-    };
-    const Handler* const named = spread(*a.log)   ? Synctest::Impl::first_sum(*b.log, *a.log)
-                                 : spread(*b.log) ? Synctest::Impl::first_sum(*a.log, *b.log)
-                                                  : Synctest::Impl::first_differing(*a.log, *b.log);
-    a.parts.name(named, *a.log, values, found);
+    const Synctest::Impl::Log* const repetition = a.synctest ? a.synctest->impl_->repetition_.get() : nullptr;
+    const Synctest::Impl::Log& log = repetition ? *repetition : *a.log;
+    a.parts.name(Synctest::Impl::first_differing(log, *b.log), called_in({log.calls}), values, found);
     found.goes_on_with_first = true;
     return found;
   }
 
  private:
   struct Twin {
-    Twin(EntityRegistry& of, Synctest::Options options) : registry(of), parts(of, std::move(options)) {}
-    void begin() {
-      log = std::make_unique<Synctest::Impl::Log>();
+    Twin(EntityRegistry& of, Synctest* its) : registry(of), synctest(its), parts(of, {}) {}
+    void begin(std::uint32_t number) {
+      CallProbe* const inner = probe_of_synctest();
+      log = std::make_unique<Synctest::Impl::Log>(registry, number, Synctest::Impl::Log::Depth::brief, inner);
+      if (!inner) log->fresh.prepare();
       version = registry.host().begin_version();
       sequence = registry.sequence();
-      parts.probe(log.get());
+      parts.handlers().set_probe(log.get());
+    }
+    void stop() { parts.handlers().set_probe(probe_of_synctest()); }
+    CallProbe* probe_of_synctest() const {
+      return synctest && synctest->has_begun() ? synctest->impl_->live_.get() : nullptr;
     }
     EntityRegistry& registry;
+    Synctest* const synctest;
     Synctest::Impl parts;
     std::unique_ptr<Synctest::Impl::Log> log;
     std::uint64_t version = 0, sequence = 0;
@@ -371,8 +270,8 @@ class TwinTest::Impl {
   /// Returns true if calls were recorded.
   bool stop() {
     if (!std::exchange(begun_, false)) return false;
-    first_.parts.probe(nullptr);
-    second_.parts.probe(nullptr);
+    first_.stop();
+    second_.stop();
     return true;
   }
 
@@ -380,7 +279,8 @@ class TwinTest::Impl {
   bool begun_ = false;
 };
 
-TwinTest::TwinTest(EntityRegistry& first, EntityRegistry& second) : impl_(std::make_unique<Impl>(first, second)) {}
+TwinTest::TwinTest(EntityRegistry& first, EntityRegistry& second, Synctest* of_first)
+    : impl_(std::make_unique<Impl>(first, second, of_first)) {}
 TwinTest::~TwinTest() = default;
 void TwinTest::begin() { impl_->begin(); }
 std::optional<SyncDifference> TwinTest::end() { return impl_->end(); }

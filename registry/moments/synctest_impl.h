@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -17,15 +19,34 @@
 
 namespace muster {
 
+/// What the call of a handler did.
+struct HandlerCall {
+  const Handler* handler;
+  std::uint64_t sequence;   // of the input
+  bool by_worker;           // in a pass that was spread over workers
+  std::uint64_t found = 0;  // components and the message before the call; 0 if they are not known
+  std::uint64_t wrote = 0;  // components, the message, and whether it was consumed
+  std::uint64_t posted = 0;
+  std::uint64_t managers = 0;  // their state after the call
+  bool knows_posts = true, knows_managers = false;
+};
+
+/// The first call that differs.
+struct FirstCall {
+  const Handler* handler;
+  /// True if what it declares to use differed before the call already. Something changed it that
+  /// does not declare this.
+  bool found_it = false;
+};
+
 /// Records inputs, does them again, and compares the results.
 ///
 /// While inputs are recorded, it takes the place of the registry's edit log: a log that records the
 /// edits of sessions cannot be returned, so inputs with such edits are not done again.
 class Synctest::Impl final : public InputSink, EditLog {
  public:
-  Impl(EntityRegistry& registry, Options options)
-      : registry_(registry), options_(std::move(options)), ring_(registry, options_.bytes_max) {}
-  ~Impl() override { stop(); }
+  Impl(EntityRegistry& registry, Options options);
+  ~Impl() override;
 
   std::expected<void, std::string> begin();
   std::expected<std::optional<SyncDifference>, std::string> end();
@@ -47,6 +68,8 @@ class Synctest::Impl final : public InputSink, EditLog {
   }
   void on_cut(const CascadeCut& cut) noexcept override { cuts_.push_back(cut); }
   bool wants_receipts(InputKind) const noexcept override { return false; }
+
+  class Log;
 
  private:
   friend class TwinTest;
@@ -86,43 +109,28 @@ class Synctest::Impl final : public InputSink, EditLog {
     std::uint64_t row;  // in its group
     std::vector<std::byte> first, second;
   };
-  struct Call {
-    const Handler* handler;
-    const void* message;
-    std::uint32_t depth, archetype;
-    std::uint64_t begin, end;  // rows of the group; end is 0 if it is not known
-    std::uint64_t wrote = 0, posted = 0;
-    bool knows_posts = true, by_worker = false;
-  };
-  class Log;
-
-  void probe(CallProbe* probe) { registry_.impl_->types.handlers().set_probe(probe); }
+  HandlerTable& handlers() { return registry_.impl_->types.handlers(); }
   Storage& storage() { return registry_.core_.state.storage; }
-  void stop() {
-    if (!std::exchange(begun_, false)) return;
-    registry_.host().remove_sink(*this);
-    Structure& structure = registry_.impl_->structure;
-    if (log_ && structure.edit_log() == this) structure.set_edit_log(log_);
-  }
+  void stop();
   std::string why_not() const;
   Result result_since(std::uint64_t version);
   std::string go_back();
   /// Does the inputs again, on all workers or on one, and returns the result.
-  Result again(bool workers, CallProbe* log = nullptr);
+  Result again(bool workers, Log* log = nullptr);
   const Chunk* chunk_at(std::uint32_t depth, std::uint32_t archetype, std::uint32_t place);
   /// Copies the column as it is now. Returns an empty one if it does not exist.
   Column column_at(const Place& place);
   /// Compares results of this registry and of another one, which may be the same.
   std::vector<Value> compare(const Result& first, const Result& second, Impl& of_second, SyncDifference& found);
   std::string find_handler(const std::vector<Value>& values, SyncDifference& found);
-  /// Returns the handler of the first call that differs, or null if the calls are the same.
-  static const Handler* first_differing(const Log& one, const Log& other);
-  /// Like first_differing, but only compares what each handler wrote in all its calls together.
-  /// The order of handlers is that of their first calls in `serial`.
-  static const Handler* first_sum(const Log& serial, const Log& spread);
+  /// Returns no value if the calls are the same. At most one of the logs may have calls by workers.
+  static std::optional<FirstCall> first_differing(const Log& one, const Log& other);
   /// Describes the handler, or the handlers that could have made the difference, and the value that
   /// it wrote.
-  void name(const Handler* named, const Log& calls, const std::vector<Value>& values, SyncDifference& found);
+  void name(const std::optional<FirstCall>& first, const std::vector<const Handler*>& called,
+            const std::vector<Value>& values, SyncDifference& found);
+  /// Names the handler that left another floating-point mode, if there is one in the log.
+  std::optional<SyncDifference> left_mode(const Log& log, std::uint64_t first, std::uint64_t last) const;
   void describe(const Value& value, SyncDifference& found);
   /// Returns true if the state is the first result again.
   bool put_first(const Result& first);
@@ -138,6 +146,18 @@ class Synctest::Impl final : public InputSink, EditLog {
   std::vector<Input> inputs_;
   std::vector<std::byte> bytes_;
   std::vector<CascadeCut> cuts_;
+  std::unique_ptr<Log> live_, repetition_;   // the calls
+  std::optional<SyncDifference> left_mode_;  // is told once nothing else differs
 };
+
+// --- synctest_suspects.cc ---
+
+std::string handler_text(const Handler& handler);
+/// True if the handler writes this component of its own entity.
+bool writes_type(const Handler& handler, TypeId type);
+/// Fills `suspects` and `behind`. `component` is 0 if none differs.
+void find_suspects(std::vector<const Handler*> called, TypeId component, SyncDifference& found);
+/// Fills `beside`.
+void find_beside(const Handler& named, const std::vector<const Handler*>& called, SyncDifference& found);
 
 }  // namespace muster

@@ -140,8 +140,9 @@ bool without_throwing(char* error, std::size_t error_bytes, F&& f) noexcept {
 }
 
 /// Throws if the calling file was compiled with options that make floating-point results differ
-/// from those of the server.
+/// from those of the server, or if this thread rounds in another way.
 inline void refuse_arithmetic(std::uint32_t found) {
+  if (const std::string fault = rounding_fault(); !fault.empty()) throw std::runtime_error("this thread " + fault);
   if (found != 0) throw std::runtime_error("it " + arithmetic_fault(found));
 }
 

@@ -119,6 +119,7 @@ void add_options(CLI::App& app, Arguments& arguments) {
   app.add_option("--workers", arguments.workers,
                  "threads for passes, with the same results as one thread; 0: one per processor")
       ->check(CLI::Range(0u, 256u))
+      ->each([&arguments](const std::string&) { arguments.workers_given = true; })
       ->capture_default_str();
   app.add_option(
       "--token-file", arguments.token_file,

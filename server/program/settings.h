@@ -46,6 +46,7 @@ struct Arguments {
   std::uint64_t history_bytes = 256u << 20;
   std::string disk_lags = "wait";
   std::uint32_t workers = 1;
+  bool workers_given = false;
   std::uint64_t skip = 0;
   double watchdog_s = 5;
   double cascade_ms = 100;

@@ -69,6 +69,15 @@ TEST_CASE("a thread that rounds otherwise is found", "[arithmetic]") {
 #endif
 }
 
+TEST_CASE("on a thread that rounds otherwise, a program is not accused of other flags", "[arithmetic]") {
+  std::vector<std::string> told;
+  std::fesetround(FE_UPWARD);
+  warn_of_arithmetic(detail::arithmetic_here(), [&](const std::string& sentence) { told.push_back(sentence); });
+  std::fesetround(FE_TONEAREST);
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].starts_with("this thread does not round floats to nearest"));
+}
+
 TEST_CASE("the same warning is given once", "[arithmetic]") {
   std::vector<std::string> told;
   const auto tell = [&](const std::string& sentence) { told.push_back(sentence); };

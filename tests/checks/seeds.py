@@ -11,7 +11,8 @@ from source_tree import read, run_check, self_tested, tracked, without_comments
 FOLDERS = ("tests/", "bench/", "examples/")
 MAKES_THEM = "tests/support/seeds.h"
 # Here luck is the fault that a detector must find.
-PLANTED = ("tests/server/world/replay/planted_test.cc", "tests/registry/moments/synctest_test.cc")
+PLANTED = ("tests/server/world/replay/planted_test.cc", "tests/server/planted/planted_plugin.cc", "tests/server/planted/planted_test.cc",
+           "tests/registry/moments/naming_test.cc", "tests/registry/moments/synctest_test.cc")
 LUCK = {
     ".cc": re.compile(r"random_device|system_clock|\btime\s*\(\s*(?:NULL|nullptr|0|&\w+)?\s*\)|\bs?rand\s*\(|default_random_engine|getrandom|/dev/u?random"),
     ".py": re.compile(r"\brandom\.(?:seed\(\s*\)|Random\(\s*\)|SystemRandom|(?:random|rand\w+|choices?|shuffle|sample|uniform|gauss)\()|"

@@ -1,78 +1,37 @@
 // The slice is replayed by two registries in lockstep if it is checked: one that does every tick
-// twice (Synctest), and a twin on one worker that does not. The first finds what changes from call
+// twice (Synctest), and a twin that does not (ReplayTwin). The first finds what changes from call
 // to call, and the second what differs between processes, such as addresses.
 #include "server/world/replay/replay.h"
 
-#include <memory>
+#include <bit>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "registry/delivery/thread_pool.h"
 #include "registry/host.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/record_reader.h"
 #include "server/world/replay/recorded_run.h"
-#include "server/world/replay/slice_source.h"
+#include "server/world/replay/replay_twin.h"
+#include "server/world/replay/replay_world.h"
 
 namespace muster {
 namespace {
 
-struct ReplayFault {
-  WorldErrorCode code;
-  std::string what;
-};
-using Replayed = std::expected<void, ReplayFault>;
-std::unexpected<ReplayFault> replay_fault(WorldErrorCode code, std::string what) {
-  return std::unexpected(ReplayFault{code, std::move(what)});
-}
-
-/// A registry with the state of a slice.
-struct ReplayWorld {
-  explicit ReplayWorld(std::uint32_t workers)
-      : pool(workers != 1 ? std::make_unique<ThreadPool>(workers) : nullptr),
-        registry({.executor = pool.get(), .on_warning = [](const std::string&) {}}),
-        history(registry, std::uint64_t{256} << 20) {}
-
-  Replayed load(const Slice& slice, const ReplayInstall& install, bool any_code) {
-    try {
-      if (install) handlers = install(registry);
-    } catch (const std::exception& error) {
-      return replay_fault(WorldErrorCode::setup, std::string("its handlers cannot be installed: ") + error.what());
-    }
-    SliceSource source(slice);
-    const auto loaded = registry.load(source);
-    if (!loaded) return replay_fault(WorldErrorCode::incompatible, loaded.error().text());
-    if (!any_code && (loaded->mended > 0 || !loaded->converted.empty()))
-      return replay_fault(WorldErrorCode::incompatible, "its state was saved with other types than this build has");
-    if (auto read = history.load(slice.steps); !read) return replay_fault(WorldErrorCode::damaged, read.error());
-    if (slice.in_run) {
-      history.begin_run();
-      if (auto read = history.load(slice.run_steps); !read) return replay_fault(WorldErrorCode::damaged, read.error());
-    }
-    registry.host().set_edit_log(&history);
-    return {};
-  }
-
-  std::unique_ptr<ThreadPool> pool;
-  EntityRegistry registry;
-  EditHistory history;
-  Handlers handlers;
-};
-
 class Replay {
  public:
   Replay(const Slice& slice, const ReplayInstall& install, const ReplayOptions& options)
-      : slice_(slice), install_(install), options_(options), world_(options.workers) {}
+      : slice_(slice), install_(install), options_(options), world_(options.workers, options.check) {}
 
   Replayed run() {
     report_.tick = slice_.tick;
     if (auto loaded = world_.load(slice_, install_, options_.any_code); !loaded) return loaded;
     if (auto fits = check_handlers(); !fits) return fits;
     if (options_.check) {
-      if (auto loaded = twin_.emplace(1).load(slice_, install_, options_.any_code); !loaded) return loaded;
-      twins_.emplace(world_.registry, twin_->registry);
+      twin_.emplace(install_, options_.install_again, options_.any_code);
+      if (auto loaded = twin_->begin(slice_); !loaded) return loaded;
       synctest_.emplace(world_.registry);
+      twins_.emplace(world_.registry, twin_->registry(), &*synctest_);
     }
     begin_tick();
     for (const JournalGroup& group : slice_.groups) {
@@ -130,11 +89,11 @@ class Replay {
     if (registry.sequence() == group.last) return {};
     return damaged(": ends with input " + std::to_string(registry.sequence()) + ", not " + std::to_string(group.last));
   }
-  /// Calls act for each registry.
+  /// Calls act for this registry, and at the end of the tick for the twin.
   template <class F>
   void both(F act) {
     act(world_.registry);
-    if (twin_) act(twin_->registry);
+    if (twins_) twin_->later(std::move(act));
   }
   Replayed replay(const JournalRecord& record) {
     switch (record.kind) {
@@ -144,18 +103,18 @@ class Replay {
         recorded_.compare_hashes();
         break;
       case JournalRecord::Kind::schema: {
-        std::string error;
-        both([&](EntityRegistry& registry) {
-          if (auto added = registry.types().add_schema(record.schema); !added) error = added.error().text();
+        const auto error = std::make_shared<std::string>();
+        both([error, schema = record.schema](EntityRegistry& registry) {
+          if (auto added = registry.types().add_schema(schema); !added) *error = added.error().text();
         });
-        if (!error.empty()) return replay_fault(WorldErrorCode::damaged, "the schema does not fit: " + error);
+        if (!error->empty()) return replay_fault(WorldErrorCode::damaged, "the schema does not fit: " + *error);
         break;
       }
       case JournalRecord::Kind::counters:
-        both([&](EntityRegistry& registry) { registry.host().set_counters(record.counters); });
+        both([counters = record.counters](EntityRegistry& registry) { registry.host().set_counters(counters); });
         break;
       case JournalRecord::Kind::cut:
-        both([&](EntityRegistry& registry) { registry.host().expect_cut(record.cut); });
+        both([cut = record.cut](EntityRegistry& registry) { registry.host().expect_cut(cut); });
         break;
       case JournalRecord::Kind::input:
         recorded_.compare_state();
@@ -166,7 +125,8 @@ class Replay {
           begin_tick();
           in_tick_.ticks = 1;
         }
-        both([&](EntityRegistry& registry) {
+        // The bytes of the batch are in the group, which outlives the replay.
+        both([record](EntityRegistry& registry) {
           for (const CascadeCut& cut : record.cuts) registry.host().expect_cut(cut);
           registry.host().replay(record.envelope, record.batch);
         });
@@ -185,12 +145,8 @@ class Replay {
     if (twins_) twins_->begin();
   }
   void end_tick() {
-    // The twins end first, because they record calls.
+    if (twins_) twin_->do_all();
     std::optional<SyncDifference> apart, again;
-    if (twins_) {
-      apart = twins_->end();
-      add(report_.second);
-    }
     if (synctest_) {
       auto found = synctest_->end();
       if (!found || !not_begun_.empty()) {
@@ -201,14 +157,32 @@ class Replay {
         again = std::move(*found);
       }
     }
-    // If both find something, it is the same.
-    if (again && !(apart && again->handler.empty()))
-      note(*again, ComparedWith::repetition);
-    else if (apart)
-      note(*apart, ComparedWith::second_registry);
-    // Later inputs differ as a consequence.
-    if (apart || again) twins_.reset();
+    // If results differ, they differ from the twin's, too. Otherwise, they are compared with it.
+    const auto results_differ = [](const std::optional<SyncDifference>& found) {
+      return found && found->float_mode.empty();
+    };
+    if (twins_ && !results_differ(again)) {
+      apart = twins_->end();
+      add(report_.second);
+    }
+    if (again) note(*again, ComparedWith::repetition);
+    if (apart) note(*apart, ComparedWith::second_registry);
     in_tick_ = {};
+    // Later inputs would differ as a consequence. At times, the twin begins anew although nothing
+    // differs, because handlers may remember what they should not.
+    constexpr std::uint64_t anew_from = 4;
+    constexpr std::size_t anew_max = 64;  // because of differences
+    const bool differs = results_differ(apart) || results_differ(again);
+    if (differs) ++differing_ticks_;
+    const bool is_due = !slice_.in_run && report_.ticks >= anew_from && std::has_single_bit(report_.ticks);
+    if (!twins_ || !(differs || is_due)) return;
+    twins_.reset();
+    if (slice_.in_run || differing_ticks_ > anew_max) return;
+    if (const auto begun = twin_->begin_like(world_); begun)
+      twins_.emplace(world_.registry, twin_->registry(), &*synctest_);
+    else
+      tell("a second registry cannot begin with the state of tick " + std::to_string(report_.tick) + ": " +
+           begun.error().what);
   }
   void add(ReplayCount& count) const noexcept {
     count.inputs += in_tick_.inputs;
@@ -228,11 +202,12 @@ class Replay {
   const ReplayInstall& install_;
   const ReplayOptions& options_;
   ReplayWorld world_;
-  std::optional<ReplayWorld> twin_;
-  std::optional<TwinTest> twins_;
+  std::optional<ReplayTwin> twin_;
   std::optional<Synctest> synctest_;
+  std::optional<TwinTest> twins_;
   ReplayReport report_;
   std::set<std::string> noted_, told_;
+  std::size_t differing_ticks_ = 0;
   ReplayCount in_tick_;    // inputs since begin_tick()
   std::string not_begun_;  // the reason why they are not done twice, if that is known already
   RecordedRun recorded_{slice_, options_.hashes, world_.registry, report_};

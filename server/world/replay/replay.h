@@ -29,6 +29,10 @@ struct ReplayOptions {
   /// If true, inputs are replayed even if another build recorded them. The results may then differ
   /// from the recorded world.
   bool any_code = false;
+  /// Returns a function like `install` whose code has static variables of its own, for the second
+  /// registry. Called several times, and from another thread. The code is needed until the returned
+  /// function is destroyed. If it is null, `install` is called for both.
+  std::function<std::function<Handlers(EntityRegistry&)>()> install_again = {};
 };
 
 /// The other result of a comparison.

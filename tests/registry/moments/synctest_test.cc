@@ -14,63 +14,13 @@
 #include "registry/history/edit_history.h"
 #include "registry/host.h"
 #include "tests/registry/game.h"
+#include "tests/registry/moments/synced_game.h"
 
 namespace synctest_test {
 
 using namespace muster;
 using Catch::Contains;
-
-namespace {
-
-/// A game whose tick has several handlers, into which a test puts one that hides something.
-struct Game {
-  explicit Game(RegistryOptions options = {}) : r(std::move(options)) {
-    own.add(r.subscribe("game.move", [](const Update& now, game::Position& at, const game::Velocity& v) {
-      at.at.x += v.by.x * now.dt;
-    }));
-    own.add(r.subscribe("game.count", [](const Update&, game::Count& count) { ++count.hits; }));
-    own.add(r.subscribe("game.bleed", [](const Update&, const game::Health& h, Entity self, Outbox& out) {
-      if (h.value > 50) out.post(self, game::Damage{.amount = 1});
-    }));
-    own.add(
-        r.subscribe("game.hurt", [](const game::Damage& hit, game::Health& health) { health.value -= hit.amount; }));
-    for (int i = 0; i < 10; ++i)
-      all.push_back(r.create("orc" + std::to_string(i), game::Health{.value = 60.f + static_cast<float>(i)},
-                             game::Position{}, game::Velocity{.by = {1, 0, 0}}, game::Count{}, game::Member{},
-                             game::Slots{}));
-  }
-  void tick() {
-    r.advance(16'000'000);
-    r.push(Update{.dt = 1.f / 60});
-    r.push(all[5], game::Damage{.amount = 2});
-    r.post(all[6], game::Damage{.amount = 2});
-    r.flush();
-  }
-  /// Does ticks until one differs, and returns the difference.
-  SyncDifference first_difference(int ticks = 5) {
-    Synctest synctest(r);
-    for (int i = 0; i < ticks; ++i) {
-      REQUIRE(synctest.begin());
-      tick();
-      const std::uint64_t live = r.hash();
-      auto found = synctest.end();
-      REQUIRE(found);
-      if (*found) {
-        INFO((*found)->text());
-        if ((*found)->goes_on_with_first) CHECK(r.hash() == live);
-        return **found;
-      }
-      CHECK(r.hash() == live);
-    }
-    FAIL("no difference was found");
-    return {};
-  }
-  EntityRegistry r;
-  Handlers own;
-  std::vector<Entity> all;
-};
-
-}  // namespace
+using synced_game::Game;
 
 TEST_CASE("a game without hidden state has the same result twice, in all its ticks") {
   ThreadPool pool(2);
@@ -209,23 +159,6 @@ TEST_CASE("a value that depends on the worker is named") {
   const SyncDifference found = game.first_difference();
   CHECK(found.handler == "\"game.thread\"");
   CHECK(found.component == "game.Slots");
-}
-
-TEST_CASE("a difference that does not come again is blamed on those that write the value") {
-  Game game;
-  bool done = false;
-  const auto bad = game.r.subscribe("game.once", [&](const Update&, game::Slots& slots) {
-    if (!std::exchange(done, true)) slots.counts[1] = 9;
-  });
-  const SyncDifference found = game.first_difference();
-  CHECK(found.handler.empty());
-  CHECK(found.suspects == std::vector<std::string>{"\"game.once\""});
-  CHECK(found.component == "game.Slots");
-  CHECK(found.first == "9");
-  CHECK(found.second == "0");
-  CHECK_THAT(found.text(), Contains("is the only handler that could have made it"));
-  CHECK(found.goes_on_with_first);
-  CHECK(game.r.get<game::Slots>(game.all[0]).counts[1] == 9);
 }
 
 TEST_CASE("a handler that creates entities at random is named, and what differs is said") {

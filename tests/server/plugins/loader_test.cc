@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cfenv>
 #include <cstdio>
 
 #include "server/plugins/plugins.h"
@@ -166,6 +167,11 @@ TEST_CASE("a plugin whose floats have other bits is refused by the flag that it 
     return std::string("installed");
   };
   CHECK(installed("floats") == "installed");
+  // In another mode, the results say nothing about the library's flags.
+  std::fesetround(FE_UPWARD);
+  const std::string upward = installed("floats");
+  std::fesetround(FE_TONEAREST);
+  CHECK(upward.starts_with("cannot be installed: this thread does not round floats to nearest"));
   CHECK(installed("floats_fast").starts_with("cannot be installed: it was compiled with -ffast-math"));
 #if defined __x86_64__
   if (__builtin_cpu_supports("fma"))
