@@ -77,6 +77,7 @@ class Synctest::Impl final : public InputSink, EditLog {
     std::uint64_t hash = 0;
     std::map<Place, Column> columns;
     std::map<std::string, std::uint64_t> parts;
+    std::map<std::uint64_t, std::string> texts = {};  // those that were new, by their hashes
   };
   /// A value that differs.
   struct Value {
@@ -129,6 +130,8 @@ class Synctest::Impl final : public InputSink, EditLog {
 
   EntityRegistry& registry_;
   const Options options_;
+  std::size_t texts_before_ = 0;                // number of texts when the recording began
+  std::map<std::uint64_t, std::string> texts_;  // those of the results, which are not in the registry
   Moments ring_;
   Moment moment_;
   bool begun_ = false, too_much_ = false, edited_ = false;
