@@ -130,8 +130,8 @@ class Synctest::Impl final : public InputSink, EditLog {
 
   EntityRegistry& registry_;
   const Options options_;
-  std::size_t texts_before_ = 0;                // number of texts when the recording began
-  std::map<std::uint64_t, std::string> texts_;  // those of the results, which are not in the registry
+  std::size_t texts_before_ = 0;                // their number in the beginning
+  std::map<std::uint64_t, std::string> texts_;  // of the results, by their hashes
   Moments ring_;
   Moment moment_;
   bool begun_ = false, too_much_ = false, edited_ = false;
