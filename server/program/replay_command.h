@@ -31,10 +31,10 @@ void add_replay_options(CLI::App& app, ReplayCommand& command);
 int replay_refused(const ReplayCommand& command, const std::string& text);
 
 /// Prints to stdout what was compared and what differs, and writes a slice if anything does. Errors
-/// are printed, too. Returns an exit code of `muster`: 0 if no difference was found or no comparison
-/// was asked for, 1 if something differs, 4 if the file cannot be read or replayed, 5 if the output
-/// could not be written, and 6 if there were no inputs, or if a comparison was asked for and nothing
-/// could be compared.
+/// are printed, too. Returns an exit code of `muster`: 0 if no difference was found or no
+/// comparison was asked for, 1 if something differs, 4 if the file cannot be read or replayed, 5 if
+/// the output could not be written, and 6 if there were no inputs, or if a comparison was asked for
+/// and nothing could be compared.
 int run_replay(const ReplayCommand& command, const ReplayInstall& install);
 
 }  // namespace muster
