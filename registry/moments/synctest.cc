@@ -37,6 +37,7 @@ std::expected<void, std::string> Synctest::Impl::begin() {
   stop();
   repetition_.reset();
   if (std::string why = why_not(); !why.empty()) return std::unexpected(std::move(why));
+  texts_before_ = registry_.core_.state.texts.size();
   auto moment = ring_.keep();
   if (!moment) return std::unexpected(std::move(moment.error()));
   moment_ = *moment;
@@ -147,6 +148,8 @@ Synctest::Impl::Result Synctest::Impl::result_since(std::uint64_t version) {
   for (std::size_t i = 0; i < storage().ids().free_queue().size(); ++i)
     part("the ids", storage().ids().free_queue()[i]);
   for (std::size_t i = 0; i < state.texts.size(); ++i) part("the texts", state.texts.at(i).hash);
+  for (std::size_t i = texts_before_; i < state.texts.size(); ++i)
+    result.texts.emplace(state.texts.at(i).hash, registry_.text(state.texts.at(i)));
   part("the clock and the numbers of timers", state.now_ns);
   part("the clock and the numbers of timers", state.next_timer);
   for (const auto& [key, timer] : state.timers.waiting())

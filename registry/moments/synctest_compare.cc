@@ -33,6 +33,8 @@ std::vector<Synctest::Impl::Value> Synctest::Impl::compare(const Result& first, 
   std::set<Place> places;
   for (const Result* result : {&first, &second})
     for (const auto& [place, column] : result->columns) places.insert(place);
+  texts_ = first.texts;
+  texts_.insert(second.texts.begin(), second.texts.end());
   // A column that only one result changed is in the other one as it was before.
   const auto column_of = [&](const Result& result, const Place& place) {
     const auto at = result.columns.find(place);
@@ -83,16 +85,21 @@ namespace {
 /// Shows entities by their ids and texts by their content.
 class TextsOfSynctest final : public ValueReferences {
  public:
-  explicit TextsOfSynctest(const EntityRegistry& registry) : registry_(registry) {}
+  /// `others` are texts that the registry does not have, by their hashes.
+  TextsOfSynctest(const EntityRegistry& registry, const std::map<std::uint64_t, std::string>& others)
+      : registry_(registry), others_(others) {}
   ValueResult<Entity> find_entity(std::string_view) override { return Entity{}; }
   ValueResult<Text> intern(std::string_view) override { return Text{}; }
   std::string text(Text text) override {
     const std::string_view known = registry_.text(text);
-    return known.empty() && text ? "#" + std::to_string(text.hash) : std::string(known);
+    if (!known.empty() || !text) return std::string(known);
+    const auto other = others_.find(text.hash);
+    return other != others_.end() ? other->second : "#" + std::to_string(text.hash);
   }
 
  private:
   const EntityRegistry& registry_;
+  const std::map<std::uint64_t, std::string>& others_;
 };
 
 std::string hex_of_bytes(std::span<const std::byte> bytes) {
@@ -125,7 +132,7 @@ void Synctest::Impl::describe(const Value& value, SyncDifference& found) {
     found.field = "enabled";
     return;
   }
-  TextsOfSynctest texts(registry_);
+  TextsOfSynctest texts(registry_, texts_);
   for (const Leaf& leaf : leaves(registry_.types(), type)) {
     if (offset < leaf.offset || offset >= leaf.offset + leaf.field->size) continue;
     found.field = leaf.path;

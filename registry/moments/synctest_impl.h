@@ -100,6 +100,7 @@ class Synctest::Impl final : public InputSink, EditLog {
     std::uint64_t hash = 0;
     std::map<Place, Column> columns;
     std::map<std::string, std::uint64_t> parts;
+    std::map<std::uint64_t, std::string> texts = {};  // those that were new, by their hashes
   };
   /// A value that differs.
   struct Value {
@@ -137,6 +138,8 @@ class Synctest::Impl final : public InputSink, EditLog {
 
   EntityRegistry& registry_;
   const Options options_;
+  std::size_t texts_before_ = 0;                // their number in the beginning
+  std::map<std::uint64_t, std::string> texts_;  // of the results, by their hashes
   Moments ring_;
   Moment moment_;
   bool begun_ = false, too_much_ = false, edited_ = false;

@@ -114,6 +114,10 @@ bool check_recovery(const std::string& world, const ReplayInstall& install, Repl
   }
   if (report->differences.empty()) {
     const ReplayReport& done = *report;
+    if (!done.compared_anything()) {
+      spdlog::warn("{}: {} inputs of the journal were done again, and nothing could be compared", world, done.inputs);
+      return false;
+    }
     spdlog::info(
         "{}: {} inputs of the journal were done again: no difference among {} that were done twice, {} in a second "
         "registry, and the recorded hashes of {} ticks",

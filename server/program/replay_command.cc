@@ -132,6 +132,37 @@ bool is_slice_file(const std::string& path) {
   return looks_like_slice(std::as_bytes(std::span(head).first(read)));
 }
 
+/// The result of a replay, apart from errors, as an exit code.
+enum class ReplayEnd : std::uint8_t { same = 0, differs = 1, nothing_compared = 6 };
+
+std::expected<ReplayEnd, WorldError> do_again(const ReplayCommand& command, const ReplayInstall& install) {
+  const auto slice = read_slice_or_world(command.file);
+  if (!slice) return std::unexpected(slice.error());
+  ReplayOptions options = command.options;
+  if (!command.hashes.empty()) {
+    auto hashes = read_tick_hashes(command.hashes);
+    if (!hashes) return std::unexpected(hashes.error());
+    options.hashes = std::move(*hashes);
+  }
+  const auto report = replay(command.file, *slice, install, options);
+  if (!report) return std::unexpected(report.error());
+  if (command.json)
+    print_json(*report);
+  else
+    print_text(command.file, *report, options);
+  if (report->differences.empty()) {
+    const bool was_asked = options.check || !command.hashes.empty() || report->inputs == 0;
+    return was_asked && !report->compared_anything() ? ReplayEnd::nothing_compared : ReplayEnd::same;
+  }
+  const bool named = !command.slice.empty();
+  if (!named && is_slice_file(command.file)) return ReplayEnd::differs;
+  const std::string path = named ? command.slice : command.file + "-differs.slice";
+  const auto written = write_slice(path, *slice);
+  if (!written && (named || written.error().code() != WorldErrorCode::exists)) return std::unexpected(written.error());
+  if (!command.json) print_slice(path, *slice, written.has_value());
+  return ReplayEnd::differs;
+}
+
 }  // namespace
 
 void add_replay_options(CLI::App& app, ReplayCommand& command) {
@@ -162,32 +193,11 @@ int replay_refused(const ReplayCommand& command, const std::string& text) {
   return bad_file;
 }
 
-std::expected<ReplayEnd, WorldError> run_replay(const ReplayCommand& command, const ReplayInstall& install) {
-  const auto slice = read_slice_or_world(command.file);
-  if (!slice) return std::unexpected(slice.error());
-  ReplayOptions options = command.options;
-  if (!command.hashes.empty()) {
-    auto hashes = read_tick_hashes(command.hashes);
-    if (!hashes) return std::unexpected(hashes.error());
-    options.hashes = std::move(*hashes);
-  }
-  const auto report = replay(command.file, *slice, install, options);
-  if (!report) return std::unexpected(report.error());
-  if (command.json)
-    print_json(*report);
-  else
-    print_text(command.file, *report, options);
-  if (report->differences.empty()) {
-    const bool was_asked = options.check || !command.hashes.empty() || report->inputs == 0;
-    return was_asked && !report->compared_anything() ? ReplayEnd::nothing_compared : ReplayEnd::same;
-  }
-  const bool named = !command.slice.empty();
-  if (!named && is_slice_file(command.file)) return ReplayEnd::differs;
-  const std::string path = named ? command.slice : command.file + "-differs.slice";
-  const auto written = write_slice(path, *slice);
-  if (!written && (named || written.error().code() != WorldErrorCode::exists)) return std::unexpected(written.error());
-  if (!command.json) print_slice(path, *slice, written.has_value());
-  return ReplayEnd::differs;
+int run_replay(const ReplayCommand& command, const ReplayInstall& install) {
+  constexpr int unwritten = 5;
+  const auto end = do_again(command, install);
+  if (!end) return replay_refused(command, end.error().what());
+  return std::fflush(stdout) == 0 ? static_cast<int>(*end) : unwritten;
 }
 
 }  // namespace muster

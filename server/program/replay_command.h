@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "server/world/replay/replay.h"
@@ -31,16 +30,11 @@ void add_replay_options(CLI::App& app, ReplayCommand& command);
 /// Prints an error as `muster` does, and returns its exit code for a file that cannot be read.
 int replay_refused(const ReplayCommand& command, const std::string& text);
 
-/// The result of a replay, apart from errors.
-enum class ReplayEnd : std::uint8_t {
-  same,     ///< no difference was found, or no comparison was asked for
-  differs,  ///< a difference was found
-  /// There were no inputs, or a comparison was asked for and nothing could be compared.
-  nothing_compared,
-};
-
-/// Prints to stdout what was compared and what differs, and writes a slice if anything does.
-[[nodiscard]] std::expected<ReplayEnd, WorldError> run_replay(const ReplayCommand& command,
-                                                              const ReplayInstall& install);
+/// Prints to stdout what was compared and what differs, and writes a slice if anything does. Errors
+/// are printed, too. Returns an exit code of `muster`: 0 if no difference was found or no
+/// comparison was asked for, 1 if something differs, 4 if the file cannot be read or replayed, 5 if
+/// the output could not be written, and 6 if there were no inputs, or if a comparison was asked for
+/// and nothing could be compared.
+int run_replay(const ReplayCommand& command, const ReplayInstall& install);
 
 }  // namespace muster

@@ -269,6 +269,34 @@ TEST_CASE("twins that diverge name the handler, also if addresses differ or a se
   CHECK(found->first != found->second);
 }
 
+TEST_CASE("names that are new in one of two results are shown as texts") {
+  Game game;
+  game.own.add(game.r.subscribe(
+      "plant", [calls = std::make_shared<int>(0)](const Update&, const game::Count& count, Entity self, Outbox& out) {
+        if (count.hits == 1 && ++*calls % 10 == 6) out.rename(self, "stranger" + std::to_string(*calls));
+      }));
+  const SyncDifference found = game.first_difference();
+  CHECK(found.component == "muster.Name");
+  CHECK(found.field == "text");
+  CHECK_THAT(found.first, Contains("stranger6"));
+  CHECK_THAT(found.second, Contains("stranger16"));
+
+  // The same between two registries.
+  Game one, other;
+  for (Game* const each : {&one, &other})
+    each->own.add(
+        each->r.subscribe("plant", [each, &one](const game::Heal&, const game::Count&, Entity self, Outbox& out) {
+          out.rename(self, each == &one ? "alone" : "apart");
+        }));
+  TwinTest twins(one.r, other.r);
+  twins.begin();
+  for (Game* const each : {&one, &other}) each->r.push(each->all[3], game::Heal{});
+  const auto apart = twins.end();
+  REQUIRE(apart);
+  CHECK_THAT(apart->first, Contains("alone"));
+  CHECK_THAT(apart->second, Contains("apart"));
+}
+
 TEST_CASE("inputs that cannot be done again are not compared, and the reason is said") {
   Game game;
   Synctest synctest(game.r, {.bytes_max = 1'000'000});
