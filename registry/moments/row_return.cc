@@ -189,12 +189,14 @@ void RowReturn::set_values_aside(Chunk& chunk) {
 
 void RowReturn::drop_new(Chunk& chunk) {
   Group& group = *chunk.group;
+  std::vector<Chunk*> gone;
   while (group.last && group.last->uid >= moment_->next_chunk_uid) {
     Chunk& last = *group.last;
     storage_.rows_ -= last.count;
     storage_.leave_last_chunk(group);
-    storage_.drop(last);
+    gone.push_back(&last);
   }
+  for (Chunk* each : gone) storage_.drop(*each);  // may move the group
 }
 
 void RowReturn::put() {

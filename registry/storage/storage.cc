@@ -398,12 +398,32 @@ void Storage::leave_last_chunk(Group& group) {
   ask_for_rows(*group.last, group.last->count, false);
 }
 
+namespace {
+
+/// Empty groups above this depth remain, so that rows that come and go there need no memory.
+constexpr std::size_t groups_kept = 64;
+
+/// Removes the empty groups below the deepest row. Otherwise, a list that a single deep row has
+/// made long would remain as long as the archetype.
+void drop_empty_groups(Archetype& archetype) {
+  std::vector<Group>& groups = archetype.groups;
+  while (groups.size() > groups_kept && groups.back().chunks.empty()) groups.pop_back();
+  if (groups.capacity() <= 4 * std::max(groups.size(), groups_kept)) return;
+  groups.shrink_to_fit();
+  for (Group& moved : groups)
+    for (Chunk* chunk : moved.chunks) chunk->group = &moved;
+}
+
+}  // namespace
+
 void Storage::drop(Chunk& chunk) {
   for (ColumnPreserver* preserver : preservers_) preserver->before_recycle(chunk);
   ++stamp_;
   chunks_[chunk.number] = nullptr;
   free_chunk_numbers_.push_back(chunk.number);
+  Archetype& archetype = *chunk.archetype;
   pool_.recycle(&chunk);
+  if (archetype.groups.size() > groups_kept) drop_empty_groups(archetype);
 }
 
 void Storage::take_row(Row gone, const Archetype* kept) {

@@ -21,6 +21,7 @@ struct AbuseOptions {
   /// Requests that one session sends between two looks of the client at all of them; each look is followed by a rest.
   std::uint32_t requests_per_look = 3;
   std::chrono::nanoseconds rest = std::chrono::milliseconds(2);
+  std::uint32_t visits = 1;  ///< of one user, in equal parts of the time
   std::string server, plugin, folder;
   /// So small that they are reached, and what the server may use has a sum that says something.
   std::map<std::string, std::uint64_t> limits = {

@@ -53,7 +53,8 @@ std::vector<OneUserReport> abused_by_one_user(std::chrono::nanoseconds time, boo
   std::vector<OneUserReport> reports;
   for (const session::Role role : {session::Role::view, session::Role::edit, session::Role::control}) {
     const test::Folder folder;
-    const AbuseOptions options = options_with_shares(time, folder.path());
+    AbuseOptions options = options_with_shares(time, folder.path());
+    options.visits = static_cast<std::uint32_t>(test::number_in("MUSTER_ABUSE_VISITS", options.visits));
     reports.push_back(one_user(options, role, opens_copies));
     std::printf("%s", reports.back().text().c_str());
     std::fflush(stdout);

@@ -24,6 +24,22 @@ def a_server_that_cannot_listen_makes_nothing(folder):
     equal([path.name for path in folder.path.iterdir()], ["file"])
 
 
+def a_server_says_at_its_start_what_other_users_of_the_machine_could_do(folder):
+    def said():
+        server = folder.serve("w.muster")
+        folder.stop(server)
+        return server.stderr.read()
+
+    folder.run("new", "w.muster")
+    folder.path.chmod(0o700)
+    equal(said(), "")
+    (folder.path / "w.muster").chmod(0o640)
+    holds(said(), "w.muster: other users of this machine can open it (mode 0640); chmod 600 makes it private")
+    (folder.path / "w.muster").chmod(0o600)
+    folder.path.chmod(0o777)
+    holds(said(), "w.muster: other users of this machine can put files into its folder (mode 0777); chmod 700 prevents it")
+
+
 def an_unknown_limit_is_refused_and_the_known_ones_are_listed(folder):
     for limit in ("texts", "texts_max", "texts_max=", "texts_max=-1", "texts_max=4294967296", "texts_max=5x", "=5"):
         server = folder.start(SERVER, "w.muster", "--listen", "127.0.0.1:0", "--limit", limit, stderr=subprocess.PIPE)

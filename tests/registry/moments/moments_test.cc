@@ -341,6 +341,32 @@ TEST_CASE("archetypes that were dropped are there again, with their numbers, and
   CHECK(r.alive(still));
 }
 
+TEST_CASE("rows far below all others go with their chunks on a return, and come back with one") {
+  EntityRegistry r;
+  Moments ring(r, plenty);
+  std::vector<Entity> line;
+  for (int i = 0; i < 400; ++i) line.push_back(r.create_under(line.empty() ? Entity{} : line.back(), ""));
+  const Entity high = r.create(game::Health{.value = 1});
+  const std::uint64_t hash = r.hash();
+  const Moment before = kept(ring);
+  for (int i = 0; i < 3000; ++i) r.create_under(line.back(), "", game::Health{.value = 2}).or_stop();
+  const std::uint64_t hash_after = r.hash();
+  const Moment after = kept(ring);
+  const std::vector<Entity> children = all_of(r);
+  REQUIRE(ring.return_to(before));
+  CHECK(r.hash() == hash);
+  CHECK(r.get<game::Health>(high).value == 1);
+  REQUIRE(why_not(ring, after) != "");  // it came after the moment of the return
+  for (int i = 0; i < 3000; ++i) r.create_under(line.back(), "", game::Health{.value = 2}).or_stop();
+  CHECK(r.hash() == hash_after);
+  const Moment again = kept(ring);
+  r.destroy(line[100]);
+  CHECK(r.entity_count() == 101);
+  REQUIRE(ring.return_to(again));
+  CHECK(r.hash() == hash_after);
+  CHECK(all_of(r) == children);
+}
+
 TEST_CASE("texts that were dropped, and those that were added, are as they were") {
   EntityRegistry r;
   Moments ring(r, plenty);

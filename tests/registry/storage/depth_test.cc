@@ -55,6 +55,45 @@ TEST_CASE("what is far below all others has its path, its row and its place afte
   CHECK(registry.entity_count() == 10);
 }
 
+TEST_CASE("the groups that a deep row needed are given back once it has gone, whether or not other rows remain") {
+  EntityRegistry registry;
+  std::vector<Entity> line;
+  for (int i = 0; i < 1000; ++i) line.push_back(registry.create_under(line.empty() ? Entity{} : line.back(), ""));
+  const Entity shallow = registry.create(game::Health{.value = 1});
+  const Entity middle = registry.create_under(line[100], "", game::Health{.value = 2});
+  const auto groups = [&](Entity e) -> const std::vector<Group>& {
+    return registry.host().storage().find(e).chunk->archetype->groups;
+  };
+  const auto finds_its_rows = [&] {
+    for (const auto& archetype : registry.host().storage().archetypes())
+      for (const Group& group : archetype->groups)
+        for (const Chunk* chunk : group.chunks)
+          if (chunk->group != &group) return false;
+    return registry.get<game::Health>(shallow).value == 1;
+  };
+  for (const bool moves : {false, true}) {
+    const Entity deep = registry.create_under(line[900], "", game::Health{.value = 3});
+    REQUIRE(groups(shallow).size() == 902);
+    if (moves)
+      registry.reparent(deep, {});
+    else
+      registry.destroy(deep);
+    CHECK(groups(shallow).size() == 102);
+    CHECK(groups(shallow).capacity() <= 4 * 102);
+    CHECK(finds_its_rows());
+  }
+  registry.destroy(middle);
+  CHECK(groups(shallow).size() == 64);
+  CHECK(finds_its_rows());
+  // The whole line, too: its archetype has no rows then.
+  const Archetype* const lines = registry.host().storage().find(line.front()).chunk->archetype;
+  CHECK(lines->groups.size() == 1000);
+  registry.destroy(line.front());
+  CHECK(lines->groups.capacity() <= 256);
+  CHECK(finds_its_rows());
+  CHECK(registry.create_under(registry.create(), "").or_stop());
+}
+
 TEST_CASE("who goes through all depths goes no deeper than somebody is") {
   EntityRegistry registry;
   const auto depths = [&] { return registry.host().storage().depths(); };

@@ -352,6 +352,11 @@ TEST_CASE("names and texts of a session have a stated length and number", "[abus
   const auto renamed = client.rename(*named, std::string(256, 'n'));
   REQUIRE_FALSE(renamed.has_value());
   CHECK(renamed.error().fault.reason == "name_bytes_max");
+  // The world knows the text and has granted ids. Another refusal changes nothing.
+  const std::uint64_t hash = world.hash();
+  CHECK_FALSE(client.create({}, std::string(256, 'n')).has_value());
+  CHECK_FALSE(client.rename(*named, std::string(256, 'n')).has_value());
+  CHECK(world.hash() == hash);
   const auto text = client.intern(std::string((1u << 16) + 1, 't'));
   REQUIRE_FALSE(text.has_value());
   CHECK(text.error().fault.reason == "text_bytes_max");
