@@ -156,6 +156,7 @@ void Desk::learn_types() {
   };
   add(made->add<session::Ack>());
   for (const auto& schema : schemas) add(made->add_schema(schema));
+  if (!first) world_.tell_types(*made);
   std::vector<std::shared_ptr<Session>> present;
   const std::size_t known = schemas_known_;
   {

@@ -36,9 +36,14 @@ TEST_CASE("users with equal rules about seeing share one sight, and others have 
   REQUIRE(ann);
   CHECK(ann == sight_of(rules, 2, "bob"));
   CHECK_FALSE(sight_of(rules, 3, "carl"));
-  CHECK(ann->hides("game.Damage"));
-  CHECK_FALSE(ann->hides("game.Chat"));
-  CHECK_FALSE(ann->hides("muster.Name"));
+  const auto hides = [&](const char* name) {
+    TypeDescriptor type;
+    type.name = name;
+    return ann->hides(type);
+  };
+  CHECK(hides("game.Damage"));
+  CHECK_FALSE(hides("game.Chat"));
+  CHECK_FALSE(hides("muster.Name"));
   CHECK(Rights{.role = RemoteRight::edit, .rules = rules.of(1, "ann", RemoteRight::edit)}.sight() == ann.get());
 }
 
