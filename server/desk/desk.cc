@@ -40,7 +40,7 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       activity_(registry, observation_),
       clock_(registry, world),
       durable_(world),
-      history_(registry, world),
+      history_(registry, world, seen_),
       sources_{.world = world,
                .desk = *this,
                .watches = watches_,
@@ -194,6 +194,7 @@ void Desk::end_sights(const std::vector<std::uint64_t>& users) {
     if (std::ranges::find(users, session->user) == users.end()) continue;
     session->outgoing()->fault(why, 0);
     questions_.drop(*session);
+    trace_.leave(*session);
   }
 }
 
