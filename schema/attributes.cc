@@ -50,7 +50,7 @@ bool is_flatbuffers_attribute(std::string_view name) {
 }
 bool is_type_attribute(std::string_view name) {
   return name == "component" || name == "message" || name == "tag" || name == "remote" || name == "journal" ||
-         name == "enableable" || name == "answer" || name == "cost";
+         name == "enableable" || name == "see" || name == "answer" || name == "cost";
 }
 bool is_field_attribute(std::string_view name) {
   return name == "default" || name == "unit" || name == "range" || name == "color" || name == "text" || name == "asset";
@@ -97,7 +97,7 @@ std::expected<void, std::string> read_range(std::string_view value, FieldDescrip
 }  // namespace
 
 std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes, TypeDescriptor& type) {
-  bool component = false, message = false, remote = false, journal = false;
+  bool component = false, message = false, remote = false, journal = false, see = false;
   const auto each = [&](std::string_view name, std::string_view value) -> std::expected<void, std::string> {
     if (name == "component") {
       component = true;
@@ -112,6 +112,12 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
       if (!right) return fail("remote " + quoted(value) + " is none of none, view, edit, control, admin");
       type.remote = *right;
       remote = true;
+    } else if (name == "see") {
+      const auto right = right_named(value);
+      if (!right || *right == RemoteRight::none)
+        return fail("see " + quoted(value) + " is none of view, edit, control, admin");
+      type.see = *right;
+      see = true;
     } else if (name == "journal") {
       constexpr std::string_view policies[] = {"always", "latest", "never"};
       const auto at = std::ranges::find(policies, value);
@@ -134,8 +140,12 @@ std::expected<void, std::string> read_type_attributes(const AttributeVector* att
 
   if (component && message) return fail("a type cannot be both component and message");
   if (component && type.is_table) return fail("a component must be a struct, not a table");
-  if ((remote || journal) && !component && !message)
-    return fail(std::string("attribute '") + (remote ? "remote" : "journal") + "' needs a component or a message");
+  if ((remote || see || journal) && !component && !message)
+    return fail(std::string("attribute '") +
+                (remote ? "remote"
+                 : see  ? "see"
+                        : "journal") +
+                "' needs a component or a message");
   if (type.enableable && !component) return fail("attribute 'enableable' needs a component");
   if (component) type.role = TypeRole::component;
   if (message) type.role = type.is_table ? TypeRole::table_message : TypeRole::message;

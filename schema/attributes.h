@@ -15,8 +15,8 @@ namespace muster::schema_detail {
 
 using AttributeVector = flatbuffers::Vector<flatbuffers::Offset<reflection::KeyValue>>;
 
-/// Reads the attributes of a struct or table into `type`: role, tag, remote, journal, and was. An
-/// error is a sentence that does not include the type's name.
+/// Reads the attributes of a struct or table into `type`: role, tag, remote, see, journal, and was.
+/// An error is a sentence that does not include the type's name.
 [[nodiscard]] std::expected<void, std::string> read_type_attributes(const AttributeVector* attributes,
                                                                     TypeDescriptor& type);
 

@@ -112,6 +112,9 @@ struct TypeDescriptor {
   std::vector<std::uint32_t> text_offsets;    ///< offset of each text, including those inside
                                               ///< nested structs
   RemoteRight remote = RemoteRight::edit;
+  RemoteRight see = RemoteRight::view;  ///< the role that a user needs to see the component,
+                                        ///< or the messages that others send (attribute
+                                        ///< `see`); never `none`
   JournalPolicy journal = JournalPolicy::always;
   std::string was, doc;
   std::string file;  ///< the file that declares the type, as in EnumDescriptor

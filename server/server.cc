@@ -255,6 +255,9 @@ struct Server::Impl final : WorldSide {
     if (listener) return listener->while_resting(act);
     act();
   }
+  void tell_types(const TypeTable& types) override {
+    if (listener) listener->learn_types(types);
+  }
   void wake_in(std::chrono::nanoseconds time) override {
     if (listener) listener->call_in(time, [this] { world.wake(); });
   }

@@ -117,6 +117,7 @@ void show_type(const Common& common, const TypeTable& types, const TypeDescripto
     JsonWriter out;
     out.open_object().member("name", type.name).member("kind", role_name(type));
     out.member("remote", right_name(type.remote)).member("journal", journal_name(type));
+    if (type.see != RemoteRight::view) out.member("see", right_name(type.see));
     out.member("enableable", type.enableable).member("doc", type.doc).key("fields").open_array();
     for (const FieldDescriptor& field : type.fields) {
       if (type.tag) break;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "registry/history/edit_history.h"
+
 namespace muster::history {
 namespace {
 
@@ -18,10 +20,12 @@ std::string lost_text(const Part& part) {
   return " (data of " + text + " is lost)";
 }
 
-std::string part_text(const Part& part, bool redo, const RowsNow& now) {
-  const TypeDescriptor* const type = now.types().find(part.component);
+std::string part_text(const Part& part, bool redo, const RowsNow& now, const HistorySight* sight) {
+  const bool knows = !sight || part.component == 0 || sight->sees(part.component);
+  const TypeDescriptor* const type = knows ? now.types().find(part.component) : nullptr;
   const std::string component = type ? type->name : "a component";
-  const std::string entity = entity_text(part.entity, now.name(part.entity));
+  const std::string_view seen_name = !sight || sight->sees(part.entity) ? now.name(part.entity) : std::string_view();
+  const std::string entity = entity_text(part.entity, seen_name);
   switch (part.kind) {
     case PartKind::field: {
       const std::string property = type ? property_name(*type, part.offset) : std::string();
@@ -34,7 +38,7 @@ std::string part_text(const Part& part, bool redo, const RowsNow& now) {
                                                     : "remove " + component + " from " + entity;
     case PartKind::created:
     case PartKind::destroyed: {
-      std::string_view name = now.name(part.entity);
+      std::string_view name = seen_name;
       if (name.empty() && part.kind == PartKind::destroyed) name = part.details->snapshot.root_name();
       return ((part.kind == PartKind::created) != redo ? "create " : "destroy ") + entity_text(part.entity, name) +
              lost_text(part);
@@ -52,10 +56,10 @@ std::string part_text(const Part& part, bool redo, const RowsNow& now) {
 
 }  // namespace
 
-std::string description(const Step& step, const RowsNow& now) {
+std::string description(const Step& step, const RowsNow& now, const HistorySight* sight) {
   const auto first = std::ranges::find_if(step.parts, [](const Part& part) { return !part.idle(); });
   if (first == step.parts.end()) return {};
-  std::string text = part_text(*first, step.redo, now);
+  std::string text = part_text(*first, step.redo, now, sight);
   if (const std::uint32_t parts = step.active_parts(); parts > 1) text += " and " + std::to_string(parts - 1) + " more";
   return text;
 }

@@ -91,7 +91,8 @@ class EditHistory::Impl final : private InputSink {
   void drop_redo(std::uint64_t user);
   void meet_limit();
 
-  UndoReport apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest);
+  UndoReport apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest,
+                   const HistorySight* sight);
   std::uint32_t release_ids();
   void clear();
 
@@ -336,7 +337,8 @@ void EditHistory::Impl::meet_limit() {
   }
 }
 
-UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest) {
+UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest,
+                                    const HistorySight* sight) {
   close();
   UndoReport nothing{.sequence = registry_.sequence()};
   const auto user = users_.find(by.user);
@@ -344,13 +346,13 @@ UndoReport EditHistory::Impl::apply(HistoryAct act, const Sender& by, Conflicts 
   const auto& from = stack(user->second, act);
   for (std::size_t left = from.size(); left > 0; --left) {
     const HistoryStepData& step = *from[left - 1];
-    Inverse inverse(registry_, places_, parked_);
+    Inverse inverse(registry_, places_, parked_, sight);
     UndoReport report = inverse.undo(step, act == HistoryAct::undo ? StepAct::undo : StepAct::redo, conflicts);
     report.passed_over = nothing.passed_over;
     report.sequence = nothing.sequence;
     const bool passes_over = report.done == 0 && !only_newest;
     if (passes_over && nothing.passed_over++ > 0) continue;
-    report.what = description(step, now());
+    report.what = description(step, now(), sight);
     if (passes_over) {
       nothing.label = std::move(report.label);
       nothing.what = std::move(report.what);
@@ -451,8 +453,9 @@ std::string EditHistory::find_run_edits(KeepSelection& selection) const {
 
 EditHistory::~EditHistory() { impl_->registry_.host().set_edit_log(nullptr); }
 
-UndoReport EditHistory::apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest) {
-  return impl_->apply(act, by, conflicts, dry, only_newest);
+UndoReport EditHistory::apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest,
+                              const HistorySight* sight) {
+  return impl_->apply(act, by, conflicts, dry, only_newest, sight);
 }
 
 std::uint32_t EditHistory::release_ids() { return impl_->release_ids(); }
@@ -495,7 +498,8 @@ std::uint32_t EditHistory::steps(std::uint64_t user, HistoryAct act) const noexc
   return static_cast<std::uint32_t>(!of ? 0 : act == HistoryAct::undo ? of->undo.size() : of->redo.size());
 }
 
-std::vector<HistoryStep> EditHistory::list(std::uint64_t user, std::uint32_t offset, std::uint32_t limit) const {
+std::vector<HistoryStep> EditHistory::list(std::uint64_t user, std::uint32_t offset, std::uint32_t limit,
+                                           const HistorySight* sight) const {
   impl_->close();
   std::vector<HistoryStep> listed;
   const auto* const of = impl_->find(user);
@@ -504,7 +508,7 @@ std::vector<HistoryStep> EditHistory::list(std::uint64_t user, std::uint32_t off
   for (std::size_t i = offset; i < all && listed.size() < limit; ++i) {
     const bool redo = i < of->redo.size();
     const HistoryStepData& step = redo ? *of->redo[i] : *of->undo[all - 1 - i];
-    listed.push_back({step.sequence, step.label, step.active_parts(), redo, description(step, impl_->now())});
+    listed.push_back({step.sequence, step.label, step.active_parts(), redo, description(step, impl_->now(), sight)});
   }
   return listed;
 }

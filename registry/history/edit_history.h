@@ -71,6 +71,21 @@ struct HistoryStep {
   std::string what = {};  ///< describes the step by its first part, as in session::Undone
 };
 
+/// What the author of steps may see. An undo for this author treats anything else as if it did not
+/// exist: it skips the parts that concern it, and its report does not depend on it.
+class HistorySight {
+ public:
+  /// Returns true if the entity is alive and visible.
+  virtual bool sees(Entity e) const = 0;
+  /// Returns true if the component's type is visible.
+  virtual bool sees(TypeId component) const = 0;
+  /// Returns true if an entity of this name would be visible below the parent.
+  virtual bool may_place(Entity parent, std::string_view name) const = 0;
+
+ protected:
+  ~HistorySight() = default;
+};
+
 /// Used only on the registry's thread, between inputs, except for the functions of EditLog, which
 /// the registry calls.
 class EditHistory final : public EditLog {
@@ -87,8 +102,10 @@ class EditHistory final : public EditLog {
   /// pushes has `by` as its sender, whose session must not be 0. Drops the newer steps, which the
   /// report counts as `passed_over`. If no step would change anything, `done` is 0 and nothing is
   /// changed or dropped; the report then describes the newest step. A dry run changes nothing. If
-  /// `only_newest` is set, no step is passed over, and the report describes the newest step.
-  UndoReport apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest = false);
+  /// `only_newest` is set, no step is passed over, and the report describes the newest step. If
+  /// `sight` is null, the user sees everything.
+  UndoReport apply(HistoryAct act, const Sender& by, Conflicts conflicts, bool dry, bool only_newest = false,
+                   const HistorySight* sight = nullptr);
 
   /// Pushes a ReleaseIds for the parked ids that no step can revive. After load() and clear(), the
   /// first call looks at all ids of the registry. Returns the number of steps that were dropped
@@ -98,8 +115,10 @@ class EditHistory final : public EditLog {
 
   std::uint32_t steps(std::uint64_t user, HistoryAct act) const noexcept;
   /// Returns up to `limit` steps from `offset` on: first the steps to redo, the next one to redo
-  /// last; then the steps to undo, the next one to undo first. Valid until the next input.
-  std::vector<HistoryStep> list(std::uint64_t user, std::uint32_t offset, std::uint32_t limit) const;
+  /// last; then the steps to undo, the next one to undo first. Valid until the next input. If
+  /// `sight` is null, the user sees everything.
+  std::vector<HistoryStep> list(std::uint64_t user, std::uint32_t offset, std::uint32_t limit,
+                                const HistorySight* sight = nullptr) const;
   /// Returns a number that changes whenever the user's stacks change.
   std::uint64_t version(std::uint64_t user) const noexcept;
   std::uint64_t bytes() const noexcept;

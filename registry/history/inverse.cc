@@ -57,6 +57,7 @@ void Inverse::part(const Part& part, bool last) {
     default: break;
   }
   if (!overlay_.alive(part.entity)) return skip(Skip::not_alive, part);
+  if (sight_ && part.component != 0 && !sight_->sees(part.component)) return skip(Skip::component_missing, part);
   switch (part.kind) {
     case PartKind::field: return field(part);
     case PartKind::added: return added(part);
@@ -126,7 +127,7 @@ void Inverse::created(const Part& part, bool last) {
     Places::User other;
     std::uint64_t newest = part.sequence;
     overlay_.subtree(part.entity, [&](Entity e) {
-      if (const Places::User found = places_.entity(e, newest, step_->user)) other = found;
+      if (const Places::User found = places_.entity(e, newest, step_->user, sight_)) other = found;
       return true;
     });
     if (conflicts(other, Skip::worked_on_by_other, part)) return;  // 7
@@ -148,6 +149,7 @@ void Inverse::destroyed(const Part& part, bool last) {
   } else {
     before = before_at(details.before, part.entity);
   }
+  if (hides(parent, details.snapshot.root_name())) return skip(Skip::not_alive, part);
   const std::string name = free_name(parent, details.snapshot.root_name(), part.entity);  // 11
   create_rows(details.snapshot, parent, before, name);
   if (!exact_) append_held(part);  // managers have not heard of a deletion that is taken back
@@ -158,7 +160,8 @@ void Inverse::destroyed(const Part& part, bool last) {
 void Inverse::moved(const Part& part) {
   const Place place = overlay_.place(part.entity);
   const Details& details = *part.details;
-  const bool there = place.parent == details.after.parent && place.next == details.after.next;
+  // A sibling that was recorded may be hidden.
+  const bool there = place.parent == details.after.parent && (sight_ || place.next == details.after.next);
   if (!there && conflicts(places_.moved(part.entity, part.sequence, step_->user), Skip::edited_by_other, part))
     return;  // 12
   Entity parent = details.before.parent, before;
@@ -169,6 +172,7 @@ void Inverse::moved(const Part& part) {
   if (!other_parent) before = before_at(details.before, part.entity);
   if (place.parent == parent && (!parent || place.next == before)) return;
   const std::string name(overlay_.name(part.entity));
+  if (hides(parent, name)) return skip(Skip::not_alive, part);
   std::string free = name;
   if (parent != place.parent) free = free_name(parent, name, part.entity);  // 11
   if (free != name) edits_.append(part.entity, Rename{});
@@ -187,6 +191,7 @@ void Inverse::renamed(const Part& part) {
       conflicts(places_.renamed(part.entity, part.sequence, step_->user), Skip::edited_by_other, part))
     return;  // 15
   if (name == part.before) return;
+  if (hides(overlay_.parent(part.entity), part.before)) return skip(Skip::not_alive, part);
   const std::string free = free_name(overlay_.parent(part.entity), part.before, part.entity);  // 11
   if (free == name) return;
   edits_.append(part.entity, Rename{.name = intern(free)});
@@ -299,9 +304,11 @@ Entity Inverse::before_at(const Place& place, Entity e) const {
   const auto child = [&](Entity sibling) {
     return sibling && sibling != e && overlay_.alive(sibling) && overlay_.parent(sibling) == place.parent;
   };
-  if (child(place.next)) return place.next;
-  if (!child(place.previous)) return {};
-  const Entity next = overlay_.next(place.previous);
+  // Siblings that were recorded may be hidden now.
+  if (const Entity next = overlay_.seen_from(place.next); child(next)) return next;
+  const Entity previous = overlay_.seen_back_from(place.previous);
+  if (!child(previous)) return {};
+  const Entity next = overlay_.next(previous);
   return next == e ? overlay_.next(e) : next;
 }
 

@@ -22,8 +22,10 @@ namespace muster::history {
 
 class Inverse {
  public:
-  Inverse(const EntityRegistry& registry, const Places& places, const Parked& parked) noexcept
-      : now_(registry), places_(places), parked_(parked), overlay_(now_) {}
+  /// `sight` is null if the user who undoes the step sees everything.
+  Inverse(const EntityRegistry& registry, const Places& places, const Parked& parked,
+          const HistorySight* sight = nullptr) noexcept
+      : now_(registry), places_(places), parked_(parked), sight_(sight), overlay_(now_, sight) {}
 
   /// Applies the rules for conflicts. Only one of these functions may be called, and only once.
   UndoReport undo(const Step& step, StepAct act, Conflicts conflicts);
@@ -43,6 +45,8 @@ class Inverse {
   void renamed(const Part& part);
   void defined(const Part& part);
 
+  /// Returns true if the user would not see an entity of this name below the parent.
+  bool hides(Entity parent, std::string_view name) const { return sight_ && !sight_->may_place(parent, name); }
   /// Returns the user who edited a place later, if that is a conflict.
   bool conflicts(const Places::User& user, Skip reason, const Part& part, std::string_view theirs = {});
   void skip(Skip reason, const Part& part, std::uint64_t user = 0, std::string_view theirs = {});
@@ -86,6 +90,7 @@ class Inverse {
   RowsNow now_;
   const Places& places_;
   const Parked& parked_;
+  const HistorySight* const sight_;
   Overlay overlay_;
   const Step* step_ = nullptr;
   Conflicts conflicts_ = Conflicts::skip;

@@ -18,6 +18,7 @@ Overlay::Links& Overlay::change(Entity e) {
 }
 
 bool Overlay::alive(Entity e) const {
+  if (sight_ && !revived_.contains(e.bits()) && !sight_->sees(e)) return false;
   if (!links_.empty())
     if (const auto at = links_.find(e.bits()); at != links_.end()) return at->second.alive;
   return now_.alive(e);
@@ -27,10 +28,21 @@ Entity Overlay::parent(Entity e) const { return links(e).parent; }
 
 Place Overlay::place(Entity e) const {
   const Links of = links(e);
-  return {of.parent, of.next, of.previous};
+  if (!sight_) return {of.parent, of.next, of.previous};
+  return {of.parent, seen_from(of.next), seen_back_from(of.previous)};
 }
 
-Entity Overlay::first_child(Entity e) const { return links(e).first; }
+Entity Overlay::first_child(Entity e) const { return seen_from(links(e).first); }
+
+Entity Overlay::seen_from(Entity sibling) const {
+  while (sight_ && sibling && !alive(sibling)) sibling = links(sibling).next;
+  return sibling;
+}
+
+Entity Overlay::seen_back_from(Entity sibling) const {
+  while (sight_ && sibling && !alive(sibling)) sibling = links(sibling).previous;
+  return sibling;
+}
 
 bool Overlay::is_below(Entity e, Entity top) const {
   while (e && e != top) e = parent(e);

@@ -10,13 +10,15 @@
 #include <unordered_map>
 #include <vector>
 
+#include "registry/history/edit_history.h"
 #include "registry/history/rows_now.h"
 
 namespace muster::history {
 
 class Overlay {
  public:
-  explicit Overlay(const RowsNow& now) noexcept : now_(now) {}
+  /// Unless `sight` is null, what it does not see is not alive, and no one's sibling.
+  explicit Overlay(const RowsNow& now, const HistorySight* sight = nullptr) noexcept : now_(now), sight_(sight) {}
 
   bool alive(Entity e) const;
   Entity parent(Entity e) const;
@@ -24,6 +26,10 @@ class Overlay {
   /// Returns the sibling after `e`.
   Entity next(Entity e) const { return place(e).next; }
   Entity first_child(Entity e) const;
+  /// Returns `sibling` if it is alive, and otherwise the nearest sibling behind it, or before it,
+  /// that is.
+  Entity seen_from(Entity sibling) const;
+  Entity seen_back_from(Entity sibling) const;
   bool is_below(Entity e, Entity top) const;
   std::string_view name(Entity e) const;
   Entity child(Entity parent, std::string_view name) const;
@@ -88,6 +94,7 @@ class Overlay {
   void put_name(Entity parent, std::string_view name, Entity e);
 
   const RowsNow& now_;
+  const HistorySight* const sight_;
   std::unordered_map<std::uint64_t, Links> links_;
   std::unordered_map<std::uint64_t, std::string> names_;    // changed names
   std::unordered_map<NameKey, Entity, NameHash> children_;  // changed children by name

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "registry/history/edit_history.h"
 #include "schema/hash.h"
 
 namespace muster::history {
@@ -69,8 +70,9 @@ Places::User Places::any_property(Entity e, TypeId component, std::uint64_t sequ
               [&](const Edit& edit) { return edit.component == component && edit.kind == PartKind::field; });
 }
 
-Places::User Places::entity(Entity e, std::uint64_t& sequence, std::uint64_t user) const {
-  return find(entities_, e.bits(), sequence, user, [](const Edit&) { return true; });
+Places::User Places::entity(Entity e, std::uint64_t& sequence, std::uint64_t user, const HistorySight* sight) const {
+  return find(entities_, e.bits(), sequence, user,
+              [&](const Edit& edit) { return !sight || edit.component == 0 || sight->sees(edit.component); });
 }
 
 Places::User Places::moved(Entity e, std::uint64_t sequence, std::uint64_t user) const {

@@ -10,6 +10,10 @@
 
 #include "registry/history/parts.h"
 
+namespace muster {
+class HistorySight;
+}
+
 namespace muster::history {
 
 class Places {
@@ -26,8 +30,8 @@ class Places {
   /// The property, including additions and removals of its component.
   User property(Entity e, TypeId component, std::uint32_t offset, std::uint64_t sequence, std::uint64_t user) const;
   User any_property(Entity e, TypeId component, std::uint64_t sequence, std::uint64_t user) const;
-  /// Any part of the entity. Sets `sequence` to that of the found edit.
-  User entity(Entity e, std::uint64_t& sequence, std::uint64_t user) const;
+  /// Any part of the entity that `sight` sees. Sets `sequence` to that of the found edit.
+  User entity(Entity e, std::uint64_t& sequence, std::uint64_t user, const HistorySight* sight) const;
   User moved(Entity e, std::uint64_t sequence, std::uint64_t user) const;
   User renamed(Entity e, std::uint64_t sequence, std::uint64_t user) const;
   User defined(std::string_view name, std::uint64_t sequence, std::uint64_t user) const;

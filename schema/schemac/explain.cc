@@ -39,9 +39,9 @@ constexpr std::array<std::string_view, 21> scalars = {
 bool is_scalar(std::string_view name) { return std::ranges::find(scalars, name) != scalars.end(); }
 
 /// Attributes that schema/muster.fbs declares.
-constexpr std::array<std::string_view, 15> musters_attributes = {
-    "component", "message", "tag",    "enableable", "default", "range",  "unit", "color",
-    "text",      "asset",   "remote", "journal",    "was",     "answer", "cost"};
+constexpr std::array<std::string_view, 16> musters_attributes = {
+    "component", "message", "tag",    "enableable", "default", "range", "unit",   "color",
+    "text",      "asset",   "remote", "see",        "journal", "was",   "answer", "cost"};
 bool is_musters(std::string_view attribute) {
   return std::ranges::find(musters_attributes, attribute) != musters_attributes.end();
 }

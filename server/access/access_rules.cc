@@ -27,16 +27,39 @@ bool names_type(std::string_view what, std::string_view type) noexcept {
   return what == type;
 }
 
+const RuleEntry* decided_by(const std::vector<RuleEntry>& entries, std::string_view type) noexcept {
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
+    if (names_type(entry->what, type)) return &*entry;
+  return nullptr;
+}
+
 std::optional<bool> WriteRules::decides(const TypeDescriptor& type) const noexcept {
   if (types_.empty()) return std::nullopt;
   if (type.remote <= RemoteRight::view && type.name.starts_with(questions)) return std::nullopt;
-  for (auto entry = types_.rbegin(); entry != types_.rend(); ++entry)
-    if (names_type(entry->what, type.name)) return entry->allows;
-  return std::nullopt;
+  const RuleEntry* const entry = decided_by(types_, type.name);
+  return entry ? std::optional(entry->allows) : std::nullopt;
 }
 
 std::vector<std::uint64_t> AccessRules::set(std::vector<AccessRule> rules) {
   rules_ = std::move(rules);
+  return renew();
+}
+
+std::vector<AccessRules::Reserved> AccessRules::reserved_in(const TypeTable& types) {
+  std::vector<Reserved> found;
+  for (const TypeDescriptor* const type : types.types())
+    if (type->see > RemoteRight::view && !type->name.starts_with("muster.")) found.push_back({type->name, type->see});
+  return found;
+}
+
+bool AccessRules::would_learn(const TypeTable& types) const { return reserved_in(types) != reserved_; }
+
+std::vector<std::uint64_t> AccessRules::learn(const TypeTable& types) {
+  reserved_ = reserved_in(types);
+  return renew();
+}
+
+std::vector<std::uint64_t> AccessRules::renew() {
   ++version_;
   std::vector<std::uint64_t> changed;
   for (auto& [user, known] : known_) {
@@ -64,14 +87,17 @@ WriteRules AccessRules::made_for(const std::string& name, RemoteRight role) {
     for (const RuleEntry& entry : rule.entries) (entry.is_path() ? made.places_ : made.types_).push_back(entry);
     for (const RuleEntry& entry : rule.sights) (entry.is_path() ? places : types).push_back(entry);
   }
-  made.sight_ = sight_of(std::move(types), std::move(places));
+  made.sight_ = sight_of(std::move(types), std::move(places), role);
   return made;
 }
 
-std::shared_ptr<const Sight> AccessRules::sight_of(std::vector<RuleEntry> types, std::vector<RuleEntry> places) {
+std::shared_ptr<const Sight> AccessRules::sight_of(std::vector<RuleEntry> types, std::vector<RuleEntry> places,
+                                                   RemoteRight role) {
   const auto hides = [](const RuleEntry& entry) { return !entry.allows; };
-  if (std::ranges::none_of(types, hides) && std::ranges::none_of(places, hides)) return nullptr;
-  auto made = std::make_shared<const Sight>(std::move(types), std::move(places));
+  const auto is_kept_from = [&](const Reserved& each) { return role < each.see && !decided_by(types, each.type); };
+  const bool by_role = std::ranges::any_of(reserved_, is_kept_from);
+  if (!by_role && std::ranges::none_of(types, hides) && std::ranges::none_of(places, hides)) return nullptr;
+  auto made = std::make_shared<const Sight>(std::move(types), std::move(places), by_role ? role : RemoteRight::admin);
   std::erase_if(sights_, [](const auto& known) { return known.expired(); });
   for (const auto& known : sights_)
     if (auto same = known.lock(); same && same->equals(*made)) return same;

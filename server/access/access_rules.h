@@ -44,6 +44,9 @@ struct AccessRule {
 /// Returns true if an entry that is not a path names the type: "game.Damage", "game.*" or "*".
 bool names_type(std::string_view what, std::string_view type) noexcept;
 
+/// Returns the last of the entries that names the type, or null.
+const RuleEntry* decided_by(const std::vector<RuleEntry>& entries, std::string_view type) noexcept;
+
 /// The entries that concern one user. The last entry that matches decides.
 class WriteRules {
  public:
@@ -62,12 +65,17 @@ class WriteRules {
   std::shared_ptr<const Sight> sight_;
 };
 
-/// Knows the rules for each user. of() must be called on the listener's thread, and set() while
-/// neither that thread nor the world thread reads rules.
+/// Knows the rules for each user. of() must be called on the listener's thread, and set() and
+/// learn() while neither that thread nor the world thread reads rules.
 class AccessRules {
  public:
   /// Returns the numbers of the users whose sight has changed.
   std::vector<std::uint64_t> set(std::vector<AccessRule> rules);
+  /// Returns true if learn() would change what users of some role see.
+  bool would_learn(const TypeTable& types) const;
+  /// Takes over which types have the attribute `see`. Returns the numbers of the users whose sight
+  /// has changed.
+  std::vector<std::uint64_t> learn(const TypeTable& types);
   /// Returns the rules for a user. The address stays valid, and set() changes the content. Returns
   /// null for user 0, whom no rule concerns.
   const WriteRules* of(std::uint64_t user, const std::string& name, RemoteRight role);
@@ -80,10 +88,19 @@ class AccessRules {
     RemoteRight role;
     WriteRules rules;
   };
+  /// A type that not all roles see.
+  struct Reserved {
+    std::string type;
+    RemoteRight see;
+    friend bool operator==(const Reserved&, const Reserved&) = default;
+  };
+  static std::vector<Reserved> reserved_in(const TypeTable& types);
+  std::vector<std::uint64_t> renew();
   WriteRules made_for(const std::string& name, RemoteRight role);
-  std::shared_ptr<const Sight> sight_of(std::vector<RuleEntry> types, std::vector<RuleEntry> places);
+  std::shared_ptr<const Sight> sight_of(std::vector<RuleEntry> types, std::vector<RuleEntry> places, RemoteRight role);
 
   std::vector<AccessRule> rules_;
+  std::vector<Reserved> reserved_;
   std::uint64_t version_ = 0;
   std::map<std::uint64_t, Known> known_;
   std::vector<std::weak_ptr<const Sight>> sights_;

@@ -20,24 +20,30 @@ bool have_equal_whats(const std::vector<RuleEntry>& some, const std::vector<Rule
 
 }  // namespace
 
-Sight::Sight(std::vector<RuleEntry> types, std::vector<RuleEntry> places)
-    : types_(std::move(types)), places_(std::move(places)) {}
+Sight::Sight(std::vector<RuleEntry> types, std::vector<RuleEntry> places, RemoteRight role)
+    : types_(std::move(types)), places_(std::move(places)), role_(role) {}
 
-bool Sight::hides(std::string_view type) const noexcept {
-  if (type.starts_with("muster.")) return false;
-  for (auto entry = types_.rbegin(); entry != types_.rend(); ++entry)
-    if (names_type(entry->what, type)) return !entry->allows;
-  return false;
+bool Sight::hides(const TypeDescriptor& type) const noexcept {
+  if (!hides_messages_of(type)) return false;
+  const bool is_message = type.role == TypeRole::message || type.role == TypeRole::table_message;
+  const bool may_send = is_message && type.remote != RemoteRight::none && role_ >= type.remote;
+  return !may_send || decided_by(types_, type.name) != nullptr;
+}
+
+bool Sight::hides_messages_of(const TypeDescriptor& type) const noexcept {
+  if (type.name.starts_with("muster.")) return false;
+  const RuleEntry* const decides = decided_by(types_, type.name);
+  return decides ? !decides->allows : role_ < type.see;
 }
 
 bool Sight::equals(const Sight& other) const noexcept {
-  return have_equal_whats(types_, other.types_) && have_equal_whats(places_, other.places_);
+  return role_ == other.role_ && have_equal_whats(types_, other.types_) && have_equal_whats(places_, other.places_);
 }
 
 HiddenTypes hidden_types(const TypeTable& all, const Sight& sight) {
   HiddenTypes hidden;
   for (const TypeDescriptor* const type : all.types())
-    if (sight.hides(type->name)) hidden.insert(type->id);
+    if (sight.hides(*type)) hidden.insert(type->id);
   for (bool grows = !hidden.empty(); grows;) {
     grows = false;
     for (const TypeDescriptor* const type : all.types()) {

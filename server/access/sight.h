@@ -1,4 +1,5 @@
-// The rules for what a user may see. docs/operation.md describes them for operators, and
+// What a user may see, by rules and by the attribute `see` of types. docs/operation.md describes it
+// for operators, docs/schema.md the attribute, and
 // server/session/seen_now.h applies them to the world.
 #pragma once
 
@@ -14,28 +15,34 @@ namespace muster {
 
 class TypeTable;
 
-/// The rules of users with limited sight. Never changes, so any thread may use it. Users with equal
-/// rules share one object (AccessRules).
+/// The rules of users with limited sight, and the role that the attribute `see` is compared with.
+/// Never changes, so any thread may use it. Users with equal rules share one object (AccessRules).
 class Sight {
  public:
-  /// The last entry that matches decides. Types and entities that no entry matches are
-  /// visible.
-  Sight(std::vector<RuleEntry> types, std::vector<RuleEntry> places);
+  /// The last entry that matches decides. Entities that no entry matches are visible, and types
+  /// that no entry matches are visible if the role suffices for their attribute `see`.
+  Sight(std::vector<RuleEntry> types, std::vector<RuleEntry> places, RemoteRight role = RemoteRight::admin);
 
-  /// Returns true if a rule hides the type of this name. Types of Muster itself are always visible.
-  bool hides(std::string_view type) const noexcept;
+  /// Returns true if the type is unknown to the user. A message type that the user may send
+  /// according to the role is known even if the user may not see what others send. Types of
+  /// Muster itself are always visible.
+  bool hides(const TypeDescriptor& type) const noexcept;
+  /// Returns true if the user is not sent messages of this type. Is true for each hidden type.
+  bool hides_messages_of(const TypeDescriptor& type) const noexcept;
   /// The entries with paths, in their order.
   const std::vector<RuleEntry>& places() const noexcept { return places_; }
-  /// Returns true if the rules are the same. The places from which they were read do not matter.
+  /// Returns true if the rules and the role are the same. The places from which they were read do
+  /// not matter.
   bool equals(const Sight& other) const noexcept;
 
  private:
   std::vector<RuleEntry> types_, places_;
+  RemoteRight role_;
 };
 
 using HiddenTypes = std::unordered_set<TypeId>;
 
-/// Returns the types that a rule hides, and all types that contain one of them.
+/// Returns the types that are hidden, and all types that contain one of them.
 HiddenTypes hidden_types(const TypeTable& all, const Sight& sight);
 
 /// Returns a table without the hidden types. For a user who may not see them, they are unknown

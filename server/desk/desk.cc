@@ -44,7 +44,7 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       activity_(registry, observation_),
       clock_(registry, world),
       durable_(world),
-      history_(registry, world),
+      history_(registry, world, seen_),
       sources_{.world = world,
                .desk = *this,
                .watches = watches_,
@@ -162,6 +162,7 @@ void Desk::learn_types() {
   };
   add(made->add<session::Ack>());
   for (const auto& schema : schemas) add(made->add_schema(schema));
+  if (!first) world_.tell_types(*made);
   std::vector<std::shared_ptr<Session>> present;
   const std::size_t known = schemas_known_;
   {
@@ -199,6 +200,7 @@ void Desk::end_sights(const std::vector<std::uint64_t>& users) {
     if (std::ranges::find(users, session->user) == users.end()) continue;
     session->outgoing()->fault(why, 0);
     questions_.drop(*session);
+    trace_.leave(*session);
   }
 }
 

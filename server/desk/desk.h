@@ -159,8 +159,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   /// do before any other function is called for it. Must be called between inputs.
   void leave_seat(const Session& session) MUSTER_REQUIRES(world_thread);
 
-  /// Closes the connections of users whose sight has changed, and drops their questions. Sessions
-  /// that can be resumed go on when their clients connect again. Must be called while the
+  /// Closes the connections of users whose sight has changed, and drops their questions and traces.
+  /// Sessions that can be resumed go on when their clients connect again. Must be called while the
   /// listener's thread rests.
   void end_sights(const std::vector<std::uint64_t>& users) MUSTER_REQUIRES(world_thread);
 

@@ -144,6 +144,7 @@ struct Listener::Impl final : Loop {
     door.users_changes.write_beside(
         [this](auto write, auto then) { run_beside(Beside::users, std::move(write), std::move(then)); });
     door.rules.set(std::move(options.rules));
+    door.rules.learn(*desk.types());
     door.evict = [this](std::uint64_t user, const session::Fault& why) {
       listener_thread.is_here();
       std::uint32_t sessions = 0;
@@ -205,6 +206,10 @@ struct Listener::Impl final : Loop {
       rules.is_certified = [this](const std::string& name) { return certificates.current()->is_for(name); };
       rules.proxies = options.proxies;
       rules.private_figures = options.private_figures;
+      const auto sees_all = [this](const Admitted& user) {
+        const WriteRules* const judged = door.rules.of(user.user, user.name, user.rights.role);
+        return !judged || !judged->sight();
+      };
       site.emplace(
           std::move(options.page), WorldFiles(options.world_folder, options.world_file), std::move(rules),
           [this](std::string_view token) { return door.users.admit(token, Users::Clock::now()).rights.any(); },
@@ -214,16 +219,15 @@ struct Listener::Impl final : Loop {
               [this] { return door.rates.metrics(); }),
           options.world_file.empty()
               ? Site::Slices()
-              : Site::Slices{[this](std::string_view token) {
+              : Site::Slices{[this, sees_all](std::string_view token) {
                                const Admitted user = door.users.admit(token, Users::Clock::now());
-                               if (user.rights.role < RemoteRight::control) return false;
-                               const WriteRules* const judged = door.rules.of(user.user, user.name, user.rights.role);
-                               return !judged || !judged->sight();
+                               return user.rights.role >= RemoteRight::control && sees_all(user);
                              },
                              [this](auto then) {
                                slices.make(options.world_folder + "/" + options.world_file, std::move(then),
                                            options.tick_hashes);
-                             }});
+                             }},
+          [this, sees_all](std::string_view token) { return sees_all(door.users.admit(token, Users::Clock::now())); });
       http.emplace(HttpHost{
           desk.limits(), door.refusals, *this, site->rules(),
           [this](const HttpRequest& request, const RequestSource& source) { return site->reply(request, source); }});
@@ -439,6 +443,11 @@ void Listener::while_resting(const std::function<void()>& act) {
 
 void Listener::set_rules(std::vector<AccessRule> rules) {
   impl_->door.desk.end_sights(impl_->door.rules.set(std::move(rules)));
+}
+
+void Listener::learn_types(const TypeTable& types) {
+  AccessRules& rules = impl_->door.rules;
+  if (rules.would_learn(types)) while_resting([&] { impl_->door.desk.end_sights(rules.learn(types)); });
 }
 
 void Listener::set_own_token(const std::string& token) {

@@ -14,6 +14,8 @@
 
 namespace muster {
 
+class TypeTable;
+
 struct ListenerOptions {
   /// An address such as "127.0.0.1:7717", or empty for no TCP. Without TLS, it must be a loopback
   /// address.
@@ -65,6 +67,9 @@ class Listener {
   void while_resting(const std::function<void()>& act);
   /// Changes the rules for what users may write. Must be called while the listener's thread rests.
   void set_rules(std::vector<AccessRule> rules) MUSTER_REQUIRES(world_thread);
+  /// Tells which types the world knows now, because users may not see them (attribute `see`). Must
+  /// be called before any session can learn of the types.
+  void learn_types(const TypeTable& types) MUSTER_REQUIRES(world_thread);
   /// Replaces the server's own token, and ends the sessions that use the old one. May be called on
   /// any thread.
   void set_own_token(const std::string& token);

@@ -1,6 +1,8 @@
 #include "server/questions/history_questions.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -37,6 +39,25 @@ class KnownTexts final : public ValueReferences {
   const EntityRegistry& registry_;
 };
 
+/// Shows the history what a user with limited sight sees.
+class SeenHistory final : public HistorySight {
+ public:
+  explicit SeenHistory(SeenNow& seen) : seen_(seen) {}
+  bool sees(Entity e) const override { return seen_.sees(e); }
+  bool sees(TypeId component) const override { return seen_.sees(component); }
+  bool may_place(Entity parent, std::string_view name) const override {
+    return seen_.may_place(parent, Text{name.empty() ? 0 : hash64(name)});
+  }
+
+ private:
+  SeenNow& seen_;
+};
+
+/// Returns null if `seen` is null.
+const HistorySight* sight_of(const std::shared_ptr<SeenNow>& seen, std::optional<SeenHistory>& made) {
+  return seen ? &made.emplace(*seen) : nullptr;
+}
+
 session::Fault no_history_fault() {
   return fault_of(session::FaultCode::failed, "no_history", "this server keeps no history of edits");
 }
@@ -65,13 +86,9 @@ void list_skipped(session::Undone& undone, const Asked& asked, const UndoReport&
     undone.skipped_entities.push_back(part.entity);
     undone.skipped_components.push_back(part.component);
     undone.skipped_fields.push_back(part.field);
-    // The entity or the component may have been hidden since the user changed it.
-    const bool is_hidden =
-        asked.sight && (!asked.sees(part.entity) || (part.component != 0 && !asked.type(part.component)));
-    undone.skipped_users.push_back(is_hidden ? 0 : part.user);
-    const std::size_t text_max = is_hidden ? 0 : limits.path_bytes_max;
+    undone.skipped_users.push_back(part.user);
     undone.skipped_mine.push_back(value_text(registry, part, part.mine, limits.path_bytes_max));
-    undone.skipped_theirs.push_back(value_text(registry, part, part.theirs, text_max));
+    undone.skipped_theirs.push_back(value_text(registry, part, part.theirs, limits.path_bytes_max));
     bytes += 64 + part.field.size() + undone.skipped_mine.back().size() + undone.skipped_theirs.back().size();
   }
 }
@@ -89,14 +106,16 @@ session::Fault nothing_fault(HistoryAct act, const UndoReport& report) {
 }  // namespace
 
 session::History HistoryQuestions::page(const EditHistory& history, std::uint64_t user, std::uint32_t offset,
-                                        std::uint32_t rows, std::size_t bytes_max) const {
+                                        std::uint32_t rows, std::size_t bytes_max,
+                                        const std::shared_ptr<SeenNow>& seen) const {
+  std::optional<SeenHistory> sight;
   session::History page;
   page.sequence = registry_.sequence();
   page.undo_steps = history.steps(user, HistoryAct::undo);
   page.redo_steps = history.steps(user, HistoryAct::redo);
   page.offset = offset;
   std::size_t bytes = 0;
-  for (const HistoryStep& step : history.list(user, offset, rows)) {
+  for (const HistoryStep& step : history.list(user, offset, rows, sight_of(seen, sight))) {
     if (bytes >= bytes_max) break;
     bytes += step_bytes + step.label.size() + step.what.size();
     page.is_redo.push_back(step.redo ? 1 : 0);
@@ -113,7 +132,7 @@ void HistoryQuestions::get(const Asked& asked, const session::GetHistory& what) 
   if (!history) return asked.fault(no_history_fault());
   const std::uint64_t user = asked.to().user;
   const std::uint32_t rows = rows_allowed(what.limit, asked.limits);
-  asked.answer(page(*history, user, what.offset, rows, asked.limits.page_bytes_max));
+  asked.answer(page(*history, user, what.offset, rows, asked.limits.page_bytes_max, asked.sight));
   if (what.follow != 1) return;
   leave(asked.to());
   followers_.push_back({.session = asked.from,
@@ -132,7 +151,9 @@ void HistoryQuestions::undo(const Asked& asked, const session::Undo& what) {
   const Sender by{.session = from.number, .user = from.user, .request = asked.request};
   const bool dry = what.dry == 1, only_newest = what.only_newest == 1;
   const bool any = history->steps(from.user, act) > 0;
-  const UndoReport report = history->apply(act, by, static_cast<Conflicts>(what.on_conflict), dry, only_newest);
+  std::optional<SeenHistory> sight;
+  const UndoReport report =
+      history->apply(act, by, static_cast<Conflicts>(what.on_conflict), dry, only_newest, sight_of(asked.sight, sight));
   if (report.done == 0 && !(only_newest && any)) return asked.fault(nothing_fault(act, report));
   session::Undone undone;
   undone.sequence = report.sequence;
@@ -159,7 +180,9 @@ void HistoryQuestions::tell() {
     if (version == follower.version) continue;
     if (!follower.session->outgoing()->has_answer_room(history_bytes + follower.rows * step_bytes)) continue;
     follower.version = version;
-    answer(*follower.session, 0, page(history, user, 0, follower.rows, follower.bytes_max));
+    const WriteRules* const rules = follower.session->rights.rules;
+    const std::shared_ptr<SeenNow> seen = rules ? seen_.of(rules->sight()) : nullptr;
+    answer(*follower.session, 0, page(history, user, 0, follower.rows, follower.bytes_max, seen));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/questions/inquiry.h"
+#include "server/session/seen_now.h"
 #include "server/session/world_side.h"
 
 namespace muster {
@@ -14,7 +15,8 @@ namespace muster {
 /// Must be used only on the world thread.
 class HistoryQuestions {
  public:
-  HistoryQuestions(const EntityRegistry& registry, WorldSide& world) : registry_(registry), world_(world) {}
+  HistoryQuestions(const EntityRegistry& registry, WorldSide& world, SeenNows& seen)
+      : registry_(registry), world_(world), seen_(seen) {}
 
   /// Answers GetHistory.
   void get(const Asked& asked, const session::GetHistory& what);
@@ -35,10 +37,11 @@ class HistoryQuestions {
     std::uint64_t version = 0;  // of the History that it was sent last
   };
   session::History page(const EditHistory& history, std::uint64_t user, std::uint32_t offset, std::uint32_t rows,
-                        std::size_t bytes_max) const;
+                        std::size_t bytes_max, const std::shared_ptr<SeenNow>& seen) const;
 
   const EntityRegistry& registry_;
   WorldSide& world_;
+  SeenNows& seen_;
   std::vector<Follower> followers_;
 };
 

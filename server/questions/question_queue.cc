@@ -36,12 +36,17 @@ std::shared_ptr<std::uint64_t> QuestionQueue::taken_by(std::uint64_t user) {
   return taken;
 }
 
-void QuestionQueue::drop(const Session& session) {
+void QuestionQueue::drop(Session& session) {
   std::erase_if(lines_, [&](const auto& line) {
     if (line->session.get() != &session) return false;
-    line->session->open_questions.fetch_sub(static_cast<std::uint32_t>(line->questions.size()),
-                                            std::memory_order_relaxed);
-    return true;
+    // The question that is being answered has to end by itself.
+    const std::size_t stay = line.get() == working_ ? 1 : 0;
+    while (line->questions.size() > stay) {
+      session.requests.release(line->questions.back().batch.size());
+      line->questions.pop_back();
+      line->session->open_questions.fetch_sub(1, std::memory_order_relaxed);
+    }
+    return stay == 0;
   });
 }
 
@@ -103,7 +108,9 @@ void QuestionQueue::work(std::uint64_t allowed, const std::function<void()>& bet
     std::uint64_t took = 0;
     while (turn.left() && took < turn_steps && !line->stands && !line->questions.empty()) {
       turn.spend(1);
+      working_ = line;
       go_on(*line, turn);
+      working_ = nullptr;
       took = (now_ns() - begun_ns) / step_ns;
     }
     line->taken += std::max(turn.spent(), took);

@@ -45,8 +45,9 @@ class QuestionQueue {
       : begin_(std::move(begin)), processor_ns_(std::move(processor_ns)) {}
 
   void add(Question question) MUSTER_REQUIRES(world_thread);
-  /// Removes a session that has ended, along with its unanswered questions.
-  void drop(const Session& session) MUSTER_REQUIRES(world_thread);
+  /// Removes a session along with its unanswered questions. If it is called while one of them is
+  /// being answered, that question remains.
+  void drop(Session& session) MUSTER_REQUIRES(world_thread);
 
   /// Works on questions for about `steps` steps, or for the time that this number of steps should
   /// take. The next turn goes to the user whose sessions have used the fewest steps since the user
@@ -78,6 +79,7 @@ class QuestionQueue {
   const Begin begin_;
   const std::function<std::uint64_t()> processor_ns_;
   std::vector<std::unique_ptr<Line>> lines_;
+  const Line* working_ = nullptr;                                          // while go_on() runs
   std::unordered_map<std::uint64_t, std::weak_ptr<std::uint64_t>> users_;  // `user_taken` by user
   // Values of `taken` and `user_taken` of the line that had the most recent turn.
   std::uint64_t clock_ = 0, user_clock_ = 0;

@@ -24,6 +24,7 @@ namespace muster {
 
 class AppliedRequests;  // server/world/journal/applied_requests.h
 class EditHistory;      // registry/history/edit_history.h
+class TypeTable;        // messages/type_table.h
 
 /// The facts about a world that do not change during the lifetime of a desk.
 struct WorldFacts {
@@ -77,6 +78,8 @@ class WorldSide {
   /// Calls `act` while the listener's thread does nothing, so that `act` may change what both
   /// threads read.
   virtual void while_listener_rests(const std::function<void()>& act) { act(); }
+  /// Tells which types the world knows now, before any session can learn of them.
+  virtual void tell_types(const TypeTable&) {}
   /// Wakes the world after the given time has passed.
   virtual void wake_in(std::chrono::nanoseconds) {}
   /// Writes a line to the server's log.

@@ -54,7 +54,8 @@ void for_each_event_item(BatchView event, F&& f) {
 
 bool tells_events_of(TypeId type, const WatchSight& sight, const TypeTable& types) {
   const TypeDescriptor* const known = types.find(type);
-  return known && !known->name.starts_with("muster.") && !sight.hidden->contains(type);
+  return known && !known->name.starts_with("muster.") && !sight.hidden->contains(type) &&
+         !sight.rules->hides_messages_of(*known);
 }
 
 std::optional<BatchView> visible_part(BatchView event, const WatchSight& sight, const SeenState& world,

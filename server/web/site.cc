@@ -78,13 +78,14 @@ void add_common_fields(HttpAnswer& answer) {
 }
 
 Site::Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
-           AskFigures ask_figures, Slices slices)
+           AskFigures ask_figures, Slices slices, std::function<bool(std::string_view)> sees_all)
     : page_(std::move(page)),
       files_(std::make_shared<const WorldFiles>(std::move(files))),
       rules_(std::move(rules)),
       is_token_(std::move(is_token)),
       ask_figures_(std::move(ask_figures)),
-      slices_(std::move(slices)) {}
+      slices_(std::move(slices)),
+      sees_all_(std::move(sees_all)) {}
 
 Site::Reply Site::reply(const HttpRequest& request, const RequestSource& source) const {
   Reply reply = judged(request, source);
@@ -131,8 +132,10 @@ Site::Reply Site::judged(const HttpRequest& request, const RequestSource& source
   if (path->size() == 1 && first == "session") return session_reply(request);
   if (path->size() == 1 && (first == "health" || first == "metrics")) {
     const auto token = bearer_token(request);
-    if ((rules_.private_figures || !source.is_local()) && !(token && is_token_(*token)))
-      return refused_token(token.has_value());
+    const bool needs_token = rules_.private_figures || !source.is_local();
+    if (token ? !is_token_(*token) : needs_token) return refused_token(token.has_value());
+    if (token && sees_all_ && !sees_all_(*token))
+      return sentence(403, "figures count everything in the world: they need a user from whom nothing is hidden");
     Reply reply{Kind::later, {}};
     reply.ask = [ask = ask_figures_, metrics = first == "metrics"](auto then) { ask(metrics, std::move(then)); };
     return reply;

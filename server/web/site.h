@@ -29,9 +29,10 @@ class Site {
     std::function<void(std::function<void(HttpAnswer)>)> ask;  ///< see Reply::ask
   };
   /// `is_token` returns true if a token allows viewing the world. It must take the same time for
-  /// all tokens of the same length.
+  /// all tokens of the same length. `sees_all` returns false for a valid token whose user has
+  /// limited sight; if it is null, all users see everything.
   Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
-       AskFigures ask_figures, Slices slices = {});
+       AskFigures ask_figures, Slices slices = {}, std::function<bool(std::string_view)> sees_all = {});
 
   struct Reply {
     enum class Kind : std::uint8_t {
@@ -65,6 +66,7 @@ class Site {
   std::function<bool(std::string_view)> is_token_;
   AskFigures ask_figures_;
   Slices slices_;
+  std::function<bool(std::string_view)> sees_all_;
 };
 
 /// Refuses a request for a slice by a token that may not have one.

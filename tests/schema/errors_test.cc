@@ -10,7 +10,7 @@ const std::string attributes =
     "attribute \"component\"; attribute \"message\"; attribute \"tag\"; attribute \"default\"; attribute \"unit\"; "
     "attribute \"range\"; attribute \"color\"; attribute \"text\"; attribute \"asset\"; attribute \"remote\"; "
     "attribute \"journal\"; attribute \"was\"; attribute \"enableable\"; attribute \"answer\"; "
-    "attribute \"cost\"; attribute \"mine\"; namespace g; ";
+    "attribute \"cost\"; attribute \"see\"; attribute \"mine\"; namespace g; ";
 
 struct Wrong {
   const char* schema;
@@ -65,6 +65,10 @@ TEST_CASE("schemac names file, type and field of what is wrong and exits with 1"
       {"struct A { v:[ulong:2] (text, default: \"x\"); }", "g.A.v: an array of texts has no default but empty"},
       {"struct A (component, remote: \"me\") { v:int; }",
        "g.A: remote 'me' is none of none, view, edit, control, admin"},
+      {"struct A (component, see: \"none\") { v:int; }", "g.A: see 'none' is none of view, edit, control, admin"},
+      {"struct A (message, see: \"me\") { v:int; }", "g.A: see 'me' is none of view, edit, control, admin"},
+      {"struct A (see: \"view\") { v:int; }", "g.A: attribute 'see' needs a component or a message"},
+      {"struct A { v:int (see: \"view\"); }", "g.A.v: attribute 'see' belongs to a type, not to a field"},
       {"struct A (message, journal: \"no\") { v:int; }", "g.A: journal 'no' is none of always, latest, never"},
       {"table A (message, journal: \"\") { v:int; }", "g.A: journal '' is none of always, latest, never"},
       {"struct A (component, journal: \"never\") { v:int; }",

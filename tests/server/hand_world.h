@@ -17,6 +17,7 @@ class HandWorld final : public WorldSide {
   std::function<void()> on_wake = [] {};
   std::function<void(std::chrono::nanoseconds)> on_wake_in;
   std::function<void(const std::string&)> on_warn;
+  std::function<void(const TypeTable&)> on_types;
   std::function<std::uint64_t()> gives_durable, gives_saved, gives_processor_ns;
   std::function<std::string()> gives_hang, gives_size_warning;
   std::function<EditHistory*()> gives_history;
@@ -50,6 +51,9 @@ class HandWorld final : public WorldSide {
   void wake() override { on_wake(); }
   void wake_in(std::chrono::nanoseconds time) override {
     if (on_wake_in) on_wake_in(time);
+  }
+  void tell_types(const TypeTable& types) override {
+    if (on_types) on_types(types);
   }
   void warn(const std::string& line) override {
     if (on_warn) on_warn(line);

@@ -1,6 +1,7 @@
 // Which types and which parts of the tree rules hide.
 #include "server/access/sight.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "messages/batch_builder.h"
@@ -36,9 +37,14 @@ TEST_CASE("users with equal rules about seeing share one sight, and others have 
   REQUIRE(ann);
   CHECK(ann == sight_of(rules, 2, "bob"));
   CHECK_FALSE(sight_of(rules, 3, "carl"));
-  CHECK(ann->hides("game.Damage"));
-  CHECK_FALSE(ann->hides("game.Chat"));
-  CHECK_FALSE(ann->hides("muster.Name"));
+  const auto hides = [&](const char* name) {
+    TypeDescriptor type;
+    type.name = name;
+    return ann->hides(type);
+  };
+  CHECK(hides("game.Damage"));
+  CHECK_FALSE(hides("game.Chat"));
+  CHECK_FALSE(hides("muster.Name"));
   CHECK(Rights{.role = RemoteRight::edit, .rules = rules.of(1, "ann", RemoteRight::edit)}.sight() == ann.get());
 }
 
@@ -337,7 +343,7 @@ TEST_CASE("an acknowledgement does not tell whether an entity has a hidden compo
   CHECK(visible(talks).unhandled == 1);
 }
 
-TEST_CASE("an undo does not tell what others did to an entity that was hidden in the meantime", "[sight]") {
+TEST_CASE("an undo skips an entity that was hidden in the meantime, and does not tell of it", "[sight]") {
   for (const bool hides : {false, true}) {
     Seeing s;
     EditHistory history(s.world.registry, 1u << 20);
@@ -352,11 +358,24 @@ TEST_CASE("an undo does not tell what others did to an entity that was hidden in
       (void)testing::HandDesk::heard(from);
     }
     if (hides) s.rules.set({{.users = {"ann"}, .sights = {hide("/town/cave")}}});
+    const auto listed = s.world.answer_to<session::History>(*s.ann, session::GetHistory{.limit = 1});
+    REQUIRE(listed.whats.size() == 1);
+    CHECK((listed.whats[0].find("cave") == std::string::npos) == hides);
+    if (hides) {
+      const auto fault = s.world.answer_to<session::Fault>(*s.ann, session::Undo{});
+      CHECK(fault.reason == "nothing_to_undo");
+      const auto undone = s.world.answer_to<session::Undone>(*s.ann, session::Undo{.only_newest = 1});
+      CHECK(undone.done == 0);
+      CHECK(std::ranges::count(undone.skipped_reasons, std::uint8_t(session::SkipReason::not_alive)) == 2);
+      CHECK(undone.skipped_theirs == std::vector<std::string>{"", ""});
+      CHECK(undone.skipped_users == std::vector<std::uint64_t>{0, 0});
+      continue;
+    }
     const auto undone = s.world.answer_to<session::Undone>(*s.ann, session::Undo{});
     CHECK(undone.skipped_entities == std::vector{s.cave});
     CHECK(undone.skipped_mine == std::vector<std::string>{"100"});
-    CHECK(undone.skipped_theirs == std::vector<std::string>{hides ? "" : "60"});
-    CHECK(undone.skipped_users == std::vector<std::uint64_t>{hides ? 0u : 2u});
+    CHECK(undone.skipped_theirs == std::vector<std::string>{"60"});
+    CHECK(undone.skipped_users == std::vector<std::uint64_t>{2});
   }
 }
 

@@ -164,6 +164,7 @@ TEST_CASE("a session that ends takes its questions along; one whose client hears
   hall.queue.work(100);
   hall.queue.drop(*one);
   CHECK(one->open_questions == 0);
+  CHECK(one->requests.bytes() == 0);
   CHECK(hall.queue.size() == 1);
   hall.queue.work(100);
   CHECK(hall.log == "c");

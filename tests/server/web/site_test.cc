@@ -66,7 +66,8 @@ struct Served {
           then(http_sentence(200, metrics ? "metrics" : "health"));
         },
         {[](std::string_view token) { return token == "right"; },
-         [](const std::function<void(HttpAnswer)>& then) { then(http_sentence(200, "a slice")); }});
+         [](const std::function<void(HttpAnswer)>& then) { then(http_sentence(200, "a slice")); }},
+        [](std::string_view token) { return token == "right"; });
   }
   Site::Reply ask(HttpRequest request, bool is_local = true) const {
     Site::Reply reply = site.reply(request, {.address = is_local ? "127.0.0.1" : "192.0.2.1"});
@@ -272,6 +273,20 @@ TEST_CASE("figures are told to this machine, and elsewhere to those with a token
     request.authorization = "Bearer right";
     CHECK(served.ask(request, false).kind == kind);
   }
+}
+
+TEST_CASE("figures are refused to a user from whom something is hidden, and to a wrong token anywhere", "[site]") {
+  const Served served;
+  for (const char* path : {"/health", "/metrics"})
+    for (const bool is_local : {false, true}) {
+      HttpRequest request = asking(path);
+      request.authorization = "Bearer viewer";
+      CHECK(served.ask(request, is_local).answer.status == 403);
+      request.authorization = "Bearer wrong";
+      CHECK(served.ask(request, is_local).kind == Site::Reply::Kind::wrong_token);
+      request.authorization = "Bearer right";
+      CHECK(served.ask(request, is_local).kind == Site::Reply::Kind::later);
+    }
 }
 
 TEST_CASE("a server without a page says so, and a folder that is no page is refused by name", "[site]") {
