@@ -66,14 +66,14 @@ def the_servers_own_token_is_exchanged_and_its_sessions_are_told(folder):
     for file in ("token", "game.muster-server.json"):
         equal((folder.path / file).stat().st_mode & 0o777, 0o600)
     audit = (folder.path / "audit").read_text()
-    holds(audit, '"event":"own_token_replaced"')
+    holds(audit, '"event": "own_token_replaced"')
     assert old not in audit and new not in audit
     # A reload finds the token that it knows, so no session ends.
     watch = folder.start(MUSTER, "watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: len(folder.json("who")) == 2, "no watch")
     server.send_signal(signal.SIGHUP)
     folder.run("spawn", "/gate")
-    wait_for(lambda: '"event":"reload"' in (folder.path / "audit").read_text(), "no reload")
+    wait_for(lambda: '"event": "reload"' in (folder.path / "audit").read_text(), "no reload")
     equal(len(folder.json("who")), 2)
     watch.terminate()
     watch.wait(timeout=20)
