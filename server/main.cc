@@ -2,7 +2,6 @@
 // them; see `muster-server --help`.
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +37,7 @@
 #include "server/session/audit_line.h"
 #include "server/token_file.h"
 #include "server/world/world.h"
+#include "system/descriptor_limit.h"
 #include "system/real_path.h"
 #include "system/standard_descriptors.h"
 
@@ -92,15 +92,6 @@ std::expected<std::string, std::string> token_of(const std::string& path) {
   if (!made) return std::unexpected(made.error());
   if (*made) spdlog::info("{}: a new token, which later starts will use", path);
   return read_token_file(path);
-}
-
-/// Raises the limit on file descriptors as far as the system allows for this user. Each session
-/// needs a descriptor, and on many systems, the initial limit is 1024.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Durability durability_of(const std::string& name) {
@@ -343,6 +334,14 @@ class LiveSettings {
     token_ = std::move(token);
     if (server_) server_->set_token(token_);
   }
+  /// Writes a new token into the token file, if there is one.
+  std::expected<void, std::string> keep_token(const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    if (!settings_.arguments.token_file.empty())
+      if (auto written = write_token_file(settings_.arguments.token_file, token); !written) return written;
+    token_ = token;
+    return {};
+  }
   /// Sets the server's own token, so that a later reload notices a change.
   void set_token(std::string token) {
     const std::lock_guard lock(mutex_);
@@ -354,8 +353,10 @@ class LiveSettings {
     if (!server_) return;
     const double seconds = settings_.arguments.drain_s;
     spdlog::info("no further sessions are accepted; stopping in {} s, or when no sessions are left", seconds);
-    logs_.audit.put(AuditLine("drain").add("seconds", seconds).text());
-    server_->drain(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)));
+    const std::string& resume_at = settings_.arguments.drain_to;
+    logs_.audit.put(AuditLine("drain").add("seconds", seconds).add("resume_at", resume_at).text());
+    server_->drain(std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds)),
+                   resume_at);
   }
   /// Sets the server to which changes are applied, and gives it those since it was made. Null means
   /// none.
@@ -436,6 +437,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   listening.proxies = arguments.proxies;
   listening.token = *token;
   listening.page_folder = arguments.page;
+  if (!arguments.token_fixed) listening.keep_token = [&live](const std::string& own) { return live.keep_token(own); };
   listening.users_file = real_path(arguments.world) + "-users";
   listening.tick_hashes = arguments.tick_hashes;
   listening.program = "muster-server " MUSTER_VERSION;

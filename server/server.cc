@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include "server/web/web_address.h"
 #include "server/world/time/work_time.h"
 #include "server/world/world.h"
+#include "system/descriptor_limit.h"
 #include "system/mutex.h"
 #include "system/percent_encoding.h"
 #include "system/real_path.h"
@@ -84,7 +84,8 @@ PageFiles page_of(const ServerOptions& options, bool compress) {
 /// Implements WorldSide, the desk's interface to the world, for one server.
 struct Server::Impl final : WorldSide {
   Impl(World& the_world, ServerOptions the_options) : world(the_world), options(std::move(the_options)) {
-    if (options.token.empty()) options.token = draw_token();
+    const bool is_random = options.token.empty();
+    if (is_random) options.token = draw_token();
     if (options.program.empty()) options.program = ::program_invocation_short_name;
     if (options.users_file.empty()) options.users_file = real_path(world.path()) + "-users";
     known.hz = world.hz();
@@ -100,6 +101,11 @@ struct Server::Impl final : WorldSide {
     ListenerOptions door = listening(options);
     door.world_id = world.id();
     door.displaced = [this] { return world.displaced(); };
+    door.keep_own_token = [this, is_random](const std::string& token) { return keep(token, is_random); };
+    door.publish_own_token = [this](const std::string& token, std::function<void()> then) {
+      set_token(token, std::move(then));
+    };
+    door.drained = [this] { world.stop(); };
     door.resume_file = real_path(world.path()) + "-resume";
     door.page = page_of(options, true);
     has_editor = !door.page.empty();
@@ -144,8 +150,8 @@ struct Server::Impl final : WorldSide {
     }
     listener->stop();
   }
-  void drain(std::chrono::nanoseconds time) {
-    listener->drain(time, [this] { world.stop(); });
+  void drain(std::chrono::nanoseconds time, const std::string& resume_at) {
+    listener->drain(time, resume_at, [this] { world.stop(); });
   }
   /// Writes the address file.
   void publish() {
@@ -181,20 +187,31 @@ struct Server::Impl final : WorldSide {
     });
     return {};
   }
-  void set_token(const std::string& token) {
-    desk->at_rest([this, token] {
+  void set_token(const std::string& token, std::function<void()> then = {}) {
+    desk->at_rest([this, token, then = std::move(then)] {
       options.token = token;
-      listener->set_own_token(token);
       try {
         publish();
       } catch (const ServerError& error) {
         warn(error.what());
       }
+      listener->set_own_token(token, then);
     });
   }
   void set_limits(const ServerLimits& limits) { desk->set_limits(fit_to_descriptors(limits)); }
 
  private:
+  /// Stores a new token of the server. Called on a thread that may wait for the disk.
+  std::expected<void, UserFault> keep(const std::string& token, bool is_random) const {
+    if (options.keep_token) {
+      if (auto kept = options.keep_token(token); !kept)
+        return std::unexpected(UserFault{"token_file", std::move(kept.error())});
+    } else if (!is_random) {
+      return std::unexpected(
+          UserFault{"token_given", "the program that started this server has given it its token, and keeps it"});
+    }
+    return {};
+  }
   /// Returns the host and port for links. On an address that other machines reach, it is the first
   /// name for which the certificate is valid.
   std::string host_for_browsers(const TlsIdentity& identity) const {
@@ -234,11 +251,11 @@ struct Server::Impl final : WorldSide {
     });
   }
   ServerLimits fit_to_descriptors(const ServerLimits& limits) {
-    rlimit descriptors{};
-    if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0) return limits;
-    const ServerLimits fitted = fitted_to(limits, descriptors.rlim_cur);
+    const auto descriptors = descriptor_limit();
+    if (!descriptors) return limits;
+    const ServerLimits fitted = fitted_to(limits, *descriptors);
     if (fitted.sessions_max < limits.sessions_max)
-      warn("this process may open " + std::to_string(descriptors.rlim_cur) + " files, so there may be " +
+      warn("this process may open " + std::to_string(*descriptors) + " files, so there may be " +
            std::to_string(fitted.sessions_max) + " sessions instead of " + std::to_string(limits.sessions_max) +
            "; raise the limit with ulimit -n");
     return fitted;
@@ -385,7 +402,7 @@ std::uint32_t Server::sessions() const noexcept { return impl_->desk->sessions()
 void Server::set_limits(const ServerLimits& limits) { impl_->set_limits(limits); }
 std::string Server::set_rules(std::vector<AccessRule> rules) { return impl_->set_rules(std::move(rules)); }
 void Server::set_token(const std::string& token) { impl_->set_token(token); }
-void Server::drain(std::chrono::nanoseconds time) { impl_->drain(time); }
+void Server::drain(std::chrono::nanoseconds time, const std::string& resume_at) { impl_->drain(time, resume_at); }
 void Server::stop() { impl_->stop(); }
 
 }  // namespace muster

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <string>
@@ -41,6 +42,11 @@ struct ServerOptions {
   std::string unix_path = {};
   /// The token that grants all rights. If empty, a random token is used.
   std::string token = {};
+  /// Stores a new token that replaces `token`, because the owner has exchanged it (`muster token
+  /// rotate`). After an error, which is a human-readable message, the old token stays. Called on a
+  /// thread of the server that may wait for the disk. If empty, a random token can be exchanged,
+  /// but one that was given in `token` cannot.
+  std::function<std::expected<void, std::string>(const std::string& token)> keep_token = {};
   /// File that contains the list of users and their tokens. Sessions with the right `admin` can
   /// change the list. server/access/users.h describes the file's format. The file need not exist.
   /// Empty means WORLD-users, next to the world's file. "none" means that there are no users.
@@ -148,10 +154,12 @@ class Server {
   /// and writes the address file again. May be called on any thread.
   void set_token(const std::string& token);
   /// Refuses new sessions, and tells the present ones that the server will stop. Stops the world
-  /// once there are no sessions any longer or when `time` has passed. While the server drains, it
-  /// reports itself as unhealthy. Calls after the first have no effect. May be called on any
-  /// thread.
-  void drain(std::chrono::nanoseconds time);
+  /// once there are no sessions any longer or when `time` has passed. Clients resume their sessions
+  /// at `resume_at`, such as "tls:HOST:7717", or at the same address if it is empty. While the
+  /// server drains, it reports itself as unhealthy. Calls after the first only change a `resume_at`
+  /// that is not empty. May be called on any thread. A session with the right `admin` can do the
+  /// same (`muster drain`).
+  void drain(std::chrono::nanoseconds time, const std::string& resume_at = {});
   /// Notifies all sessions that the server is stopping, sends queued frames for at most one second,
   /// and closes the sessions. Called by the destructor.
   void stop();

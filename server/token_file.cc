@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "server/access/users.h"
+#include "system/real_path.h"
 
 namespace muster {
 
@@ -31,6 +32,28 @@ std::expected<std::string, std::string> read_token_file(const std::string& path)
   return token;
 }
 
+namespace {
+
+/// Writes the token to a new file next to `path`, with mode 0600, and calls `place` with its name.
+/// Returns true if `place` does. Otherwise, sets errno, and leaves no file.
+template <class Place>
+bool write_beside(const std::string& path, const std::string& token, const Place& place) {
+  std::string unfinished = path + "-XXXXXX";
+  const int file = ::mkostemp(unfinished.data(), O_CLOEXEC);  // O_EXCL, mode 0600
+  if (file < 0) return false;
+  const std::string text = token + "\n";
+  errno = ENOSPC;  // a short write does not set errno
+  bool good = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
+  good = good && place(unfinished);
+  const int why = errno;
+  ::close(file);
+  ::unlink(unfinished.c_str());
+  errno = why;
+  return good;
+}
+
+}  // namespace
+
 std::expected<bool, std::string> make_token_file(const std::string& path) {
   struct stat there{};
   if (::lstat(path.c_str(), &there) == 0) return false;
@@ -38,22 +61,27 @@ std::expected<bool, std::string> make_token_file(const std::string& path) {
     return std::unexpected(path + ": the file with a new token cannot be made: " + std::strerror(errno));
   };
   if (errno != ENOENT) return fail();
-  // Write the file under a temporary name and then link it, because link() neither follows nor
-  // replaces an entry that another process has created.
-  std::string unfinished = path + "-XXXXXX";
-  const int file = ::mkostemp(unfinished.data(), O_CLOEXEC);  // O_EXCL, mode 0600
-  if (file < 0) return fail();
-  const std::string text = draw_token() + "\n";
-  errno = ENOSPC;  // a short write does not set errno
-  bool good = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
-  good = good && ::link(unfinished.c_str(), path.c_str()) == 0;
-  const int why = errno;
-  ::close(file);
-  ::unlink(unfinished.c_str());
-  errno = why;
-  if (!good && why == EEXIST) return false;
-  if (!good) return fail();
+  // link() neither follows nor replaces an entry that another process has created.
+  const bool made = write_beside(
+      path, draw_token(), [&](const std::string& unfinished) { return ::link(unfinished.c_str(), path.c_str()) == 0; });
+  if (!made && errno == EEXIST) return false;
+  if (!made) return fail();
   return true;
+}
+
+std::expected<void, std::string> write_token_file(const std::string& path, const std::string& token) {
+  const std::string real = real_path(path);
+  const bool replaced = write_beside(
+      real, token, [&](const std::string& unfinished) { return ::rename(unfinished.c_str(), real.c_str()) == 0; });
+  if (!replaced)
+    return std::unexpected(path + ": the new token cannot be written: " + std::strerror(errno) + "; the old one stays");
+  const int folder =
+      ::open(real.substr(0, real.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);  // otherwise, a power failure may restore the previous file
+    ::close(folder);
+  }
+  return {};
 }
 
 }  // namespace muster

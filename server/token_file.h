@@ -1,5 +1,5 @@
-// Reads and creates the file that contains a server's own token. muster-server uses this file so
-// that the token stays the same across restarts.
+// Reads, creates and replaces the file that contains a server's own token. muster-server uses this
+// file so that the token stays the same across restarts.
 #pragma once
 
 #include <expected>
@@ -16,5 +16,10 @@ namespace muster {
 /// processes see either no file or a complete one. On failure, the error is a human-readable
 /// message.
 [[nodiscard]] std::expected<bool, std::string> make_token_file(const std::string& path);
+
+/// Replaces the file at `path`, or the file to which a symbolic link there leads, by one that has
+/// this token and is readable only by its owner. The new file is on the disk when the call returns.
+/// On failure, the old file is unchanged, and the error is a human-readable message.
+[[nodiscard]] std::expected<void, std::string> write_token_file(const std::string& path, const std::string& token);
 
 }  // namespace muster

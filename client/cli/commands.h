@@ -72,6 +72,9 @@ struct Top {
 };
 /// Prints the busiest messages, handlers, and sessions.
 void top(const Common& common, const Top& asked);
+/// Makes the server stop after this time, or as soon as no sessions are left. If `to` is not empty,
+/// clients resume their sessions at that address.
+void drain(const Common& common, const std::string& to, double seconds);
 
 // --- programs.cc
 
@@ -97,9 +100,10 @@ void serve_agent(const Common& common, const std::string& name);
 
 // --- token.cc
 struct TokenOrder {
-  std::string what;           ///< "create", "list", "revoke"
-  std::string name;           ///< name of the user; empty for "list"
+  std::string what;           ///< "create", "list", "revoke", "rotate", "clean"
+  std::string name;           ///< name of the user; empty is the server's own, for "rotate"
   std::string role, expires;  ///< arguments of "create"
+  bool dry = false;           ///< of "clean"
 };
 void token(const Common& common, const TokenOrder& order);
 

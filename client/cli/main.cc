@@ -493,14 +493,16 @@ int main(int argc, char** argv) {
           durable_option, [&] { drop_carried(common); });
   TokenOrder token_;
   command(
-      "token", "List, add or revoke users with tokens: muster token create ann --role edit",
+      "token", "List, add, revoke or clean up users, or exchange a token: muster token create ann --role edit",
       [&](CLI::App& sub) {
-        sub.add_option("WHAT", token_.what, "create, list or revoke")
+        sub.add_option("WHAT", token_.what, "create, list, revoke, rotate or clean")
             ->required()
-            ->check(CLI::IsMember({"create", "list", "revoke"}));
-        sub.add_option("NAME", token_.name, "Name of the user, for create and revoke");
+            ->check(CLI::IsMember({"create", "list", "revoke", "rotate", "clean"}));
+        sub.add_option("NAME", token_.name,
+                       "Name of the user, for create, revoke and rotate (default for rotate: the server's own token)");
         sub.add_option("--role", token_.role, "Rights of the user: view, edit, control or admin");
         sub.add_option("--expires", token_.expires, "Expiry: 30d, 2027-01-31, 2027-01-31T12:00:00Z");
+        sub.add_flag("--dry", token_.dry, "For clean: show who would be removed, and change nothing");
       },
       [&] { muster::cli::token(common, token_); });
   std::string user;
@@ -515,6 +517,17 @@ int main(int argc, char** argv) {
         sub.add_flag("--dry", dry, "Show what would be removed, and change nothing");
       },
       [&] { remove_of(common, user, dry); });
+  std::string drain_to;
+  double drain_s = 30;
+  command(
+      "drain", "Stop the server when its sessions have left: muster drain --to tls:HOST:7717",
+      [&](CLI::App& sub) {
+        sub.add_option("--to", drain_to, "Address at which clients resume their sessions (default: the same one)");
+        sub.add_option("--seconds", drain_s, "Time until the server stops although there are sessions")
+            ->check(CLI::Range(0.0, 86400.0))
+            ->capture_default_str();
+      },
+      [&] { drain(common, drain_to, drain_s); });
   command("save", "Save the world to its file", [](CLI::App&) {}, [&] { save(common); });
   std::string plugin;
   command(

@@ -28,6 +28,16 @@ Exit exit_of(const ClientError& error) {
   }
 }
 
+Interruptions::Change Interruptions::next(const Client& client) {
+  const auto why = client.interruption();
+  if (why.has_value() == is_lost_) return Change::none;
+  is_lost_ = why.has_value();
+  if (!is_lost_) return Change::back;
+  text_ = "the connection is lost: " + why->text + "; trying again for up to " +
+          seconds_text(client.welcome().resume_ns_max);
+  return Change::lost;
+}
+
 std::string UserNames::name(std::uint64_t user) {
   if (user == 0) return "somebody with the server's token";
   if (!names_) {

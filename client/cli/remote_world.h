@@ -2,6 +2,7 @@
 // resolves references in values.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -68,6 +69,20 @@ class RemoteWorld final : public ValueReferences {
   Client client_;
   bool holds_texts_ = false;
   std::vector<std::string> held_texts_;
+};
+
+/// Notices when a client's connection is lost, and when its session goes on.
+class Interruptions {
+ public:
+  enum class Change : std::uint8_t { none, lost, back };
+  /// Returns what has changed since the previous call.
+  Change next(const Client& client);
+  /// Returns a sentence about the loss.
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  bool is_lost_ = false;
+  std::string text_;
 };
 
 // --- expecting.cc

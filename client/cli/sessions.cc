@@ -1,5 +1,5 @@
 // `muster who` shows the connected sessions and the data that each receives. `muster top` shows the
-// busiest messages, handlers, and sessions.
+// busiest messages, handlers, and sessions. `muster drain` makes the sessions go elsewhere.
 #include <unistd.h>
 
 #include <algorithm>
@@ -179,27 +179,50 @@ class Looks {
 
   void run() {
     end_on_interrupt();
-    take();
+    if (!take()) return;
     for (std::uint64_t i = 0; (asked_.times == 0 || i < asked_.times) && !interrupted(); ++i) {
       const auto until =
           Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(asked_.seconds));
       for (auto left = until - Clock::now(); left.count() > 0 && !interrupted(); left = until - Clock::now())
-        must(world_.client().next(0, std::min<Clock::duration>(left, std::chrono::milliseconds(100))));
+        rest(std::min<Clock::duration>(left, pause));
       before_ = std::move(now_);
       sessions_before_ = std::move(sessions_);
       taken_before_ = taken_;
-      take();
+      if (!take()) return;
       common_.json ? print_json() : print();
     }
   }
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds pause{100};
 
-  void take() {
-    now_ = must(world_.client().ask(session::GetActivity{.limit = 1000}));
-    sessions_ = all_sessions(world_.client());
-    taken_ = Clock::now();
+  /// Takes a sample, once there is a connection. Returns false if the command is interrupted before
+  /// that.
+  bool take() {
+    Client& client = world_.client();
+    while (!interrupted()) {
+      if (client.interruption()) {
+        rest(pause);
+        continue;
+      }
+      const std::uint64_t times_resumed = client.times_resumed();
+      auto activity = client.ask(session::GetActivity{.limit = 1000});
+      if (!activity && (client.interruption() || client.times_resumed() != times_resumed)) continue;
+      now_ = must(std::move(activity));
+      sessions_ = all_sessions(client);
+      taken_ = Clock::now();
+      return true;
+    }
+    return false;
+  }
+  /// Waits, and says at once if the connection is lost or is there again.
+  void rest(Clock::duration time) {
+    must(world_.client().next(0, time));
+    const Interruptions::Change change = interruptions_.next(world_.client());
+    if (change == Interruptions::Change::none) return;
+    const bool is_lost = change == Interruptions::Change::lost;
+    std::fprintf(stderr, "%s\n", is_lost ? interruptions_.text().c_str() : "the connection is there again");
   }
   Rate rate() const { return {std::chrono::duration<double>(taken_ - taken_before_).count()}; }
   std::string type_name(TypeId id) const {
@@ -335,6 +358,7 @@ class Looks {
   session::Activity before_, now_;
   session::Sessions sessions_before_, sessions_;
   Clock::time_point taken_before_, taken_;
+  Interruptions interruptions_;
 };
 
 }  // namespace
@@ -393,6 +417,20 @@ void who_ended(const Common& common) {
   }
   if (common.json) return print_line(out.close_array().text());
   columns.print_or("the server has ended no session");
+}
+
+void drain(const Common& common, const std::string& to, double seconds) {
+  RemoteWorld world(connect(common.where));
+  session::Drain what;
+  what.resume_at = to;
+  what.time_ns = static_cast<std::uint64_t>(seconds * 1e9);
+  const session::Draining draining = must(world.client().ask(what));
+  if (common.json) {
+    JsonWriter out;
+    return print_line(out.open_object().member("time_ns", draining.time_ns).member("to", to).close_object().text());
+  }
+  print_line("the server stops in " + seconds_text(draining.time_ns) + ", or when no sessions are left" +
+             (to.empty() ? "" : "; clients resume their sessions at " + printable(to)));
 }
 
 void top(const Common& common, const Top& asked) { Looks(common, asked).run(); }

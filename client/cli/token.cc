@@ -131,6 +131,43 @@ void revoke(const Common& common, Client& client, const TokenOrder& order) {
   print_line(out.open_object().member("user", revoked.user).member("name", order.name).close_object().text());
 }
 
+void rotate(const Common& common, Client& client, const TokenOrder& order) {
+  session::RotateToken what;
+  what.name = order.name;
+  const auto rotated = must(client.ask(what));
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("user", rotated.user);
+    if (rotated.user != 0) out.member("name", order.name);
+    return print_line(out.member("token", rotated.token).close_object().text());
+  }
+  print_line((rotated.user == 0 ? std::string("the server's own token")
+                                : "the token of user " + std::to_string(rotated.user) + ", " + printable(order.name)) +
+             " was exchanged, and the sessions that used the old one have ended. The new token:");
+  print_line(rotated.token);
+}
+
+void clean(const Common& common, Client& client, const TokenOrder& order) {
+  session::CleanTokens what;
+  what.dry = order.dry ? 1 : 0;
+  const auto cleaned = must(client.ask(what));
+  const std::size_t count = std::min(cleaned.users.size(), cleaned.names.size());
+  if (common.json) {
+    JsonWriter out;
+    out.open_object().member("dry", order.dry).key("removed").open_array();
+    for (std::size_t i = 0; i < count; ++i)
+      out.open_object().member("user", cleaned.users[i]).member("name", cleaned.names[i]).close_object();
+    out.close_array().key("kept").open_array();
+    for (const std::string& name : cleaned.kept) out.value(name);
+    return print_line(out.close_array().close_object().text());
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    print_line((order.dry ? "would remove user " : "removed user ") + std::to_string(cleaned.users[i]) + ", " +
+               printable(cleaned.names[i]));
+  for (const std::string& name : cleaned.kept) print_line("kept " + printable(name) + ", whom a rule names");
+  if (count == 0 && cleaned.kept.empty()) print_line("no user was revoked or has expired");
+}
+
 /// Returns the number of a user, who may be revoked. If several users have the name, prefers the
 /// one who is not revoked, and otherwise fails, because a number is needed.
 std::uint64_t number_of(Client& client, const std::string& name) {
@@ -152,22 +189,30 @@ std::uint64_t number_of(Client& client, const std::string& name) {
 }  // namespace
 
 void token(const Common& common, const TokenOrder& order) {
-  if (order.what == "list" && !order.name.empty()) fail(Exit::usage, "token list takes no name");
-  if (order.what != "list" && order.name.empty())
+  const bool takes_no_name = order.what == "list" || order.what == "clean";
+  if (takes_no_name && !order.name.empty()) fail(Exit::usage, "token " + order.what + " takes no name");
+  if (!takes_no_name && order.what != "rotate" && order.name.empty())
     fail(Exit::usage, "token " + order.what + " needs the user's name: muster token " + order.what + " ann");
   if (order.what != "create" && !(order.role.empty() && order.expires.empty()))
     fail(Exit::usage, "--role and --expires are for token create");
+  if (order.what != "clean" && order.dry) fail(Exit::usage, "--dry is for token clean");
   (void)expiry(order.expires);  // report an invalid time before starting a server
   const std::string world = world_meant(common.where);
   std::unique_ptr<ServerProcess> server;
-  if (!world.empty() && std::filesystem::exists(world) && !is_served(world))
-    server = std::make_unique<ServerProcess>(common.where, world, std::vector<std::string>{"--existing"});
+  const bool is_asleep = !world.empty() && std::filesystem::exists(world) && !is_served(world);
+  if (is_asleep && order.what == "rotate" && order.name.empty())
+    fail(Exit::refused, "no server serves " + world + ", so there is no token of a server to exchange");
+  if (is_asleep) server = std::make_unique<ServerProcess>(common.where, world, std::vector<std::string>{"--existing"});
   {
     RemoteWorld remote(server ? connect_to_world(common.where, world) : connect(common.where));
     if (order.what == "create")
       create(common, remote.client(), order);
     else if (order.what == "list")
       list(common, remote.client());
+    else if (order.what == "rotate")
+      rotate(common, remote.client(), order);
+    else if (order.what == "clean")
+      clean(common, remote.client(), order);
     else
       revoke(common, remote.client(), order);
   }

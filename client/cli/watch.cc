@@ -66,7 +66,7 @@ struct Line {
   Entity entity;
   const char* what =
       /// The kind of line, as reported to programs: value, removed, created, destroyed, moved,
-      /// renamed, left, event, pushed, gap, run_began, run_ended, restored, resumed.
+      /// renamed, left, event, pushed, gap, run_began, run_ended, restored, lost, resumed.
       "";
   std::string text;          ///< the line for display
   std::string members = {};  ///< additional JSON members, each beginning with ", "
@@ -111,12 +111,21 @@ class Watcher {
     };
     while (!over()) {
       const auto frame = must(world_.client().next(0, 100ms));
+      tell_of_loss();
       tell_of_epoch();
       if (frame) take(*frame);
     }
   }
 
  private:
+  /// Prints a line if the connection was lost. That it is there again is told by take(), in the
+  /// order of what the watch sends.
+  void tell_of_loss() {
+    if (interruptions_.next(world_.client()) != Interruptions::Change::lost) return;
+    Line line{world_.client().so_far().sequence, {}, "lost", interruptions_.text(), {}};
+    line.members = member("why", interruptions_.text());
+    print(line);
+  }
   /// Prints a line if a run has begun or ended, or if a past state was restored.
   void tell_of_epoch() {
     const std::uint64_t epoch = world_.client().epoch();
@@ -333,6 +342,7 @@ class Watcher {
   std::uint64_t epoch_ = world_.client().epoch();
   bool playing_ = world_.client().welcome().playing;
   std::uint64_t times_resumed_ = 0;
+  Interruptions interruptions_;
 };
 
 }  // namespace

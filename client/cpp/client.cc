@@ -247,6 +247,7 @@ Result<void> Client::Impl::take_frame(const WireFrame& frame) {
     }
     case TypeTraits<session::Fault>::id: {
       const auto fault = session::read<session::Fault>(*batch);
+      if (!fault.resume_at.empty() && options.resumes) moved_to = fault.resume_at;
       if (!fault.closes) break;
       using Code = session::FaultCode;
       const bool may_resume = fault.code == Code::silent || fault.code == Code::slow_reader ||
@@ -364,6 +365,10 @@ Result<Client> Client::connect(ClientOptions options, CompiledSchemas compiled) 
 
 const session::Welcome& Client::welcome() const noexcept { return impl_->welcome; }
 std::uint64_t Client::times_resumed() const noexcept { return impl_->times_resumed; }
+std::optional<ClientError> Client::interruption() const {
+  if (impl_->line == Impl::Line::up) return std::nullopt;
+  return impl_->lost_because;
+}
 const TypeTable& Client::types() const noexcept { return impl_->types; }
 SoFar Client::so_far() const noexcept { return {impl_->welcome.epoch, impl_->welcome.secret, impl_->last_sequence}; }
 bool Client::is_started_anew() const noexcept {

@@ -167,6 +167,9 @@ class Client {
   const session::Welcome& welcome() const noexcept;
   /// Returns how often the session was resumed.
   std::uint64_t times_resumed() const noexcept;
+  /// If the connection was lost, and the session has not been resumed yet, returns the reason.
+  /// Otherwise, returns nothing. The result changes only in calls that send or receive.
+  std::optional<ClientError> interruption() const;
   /// Returns the epoch. It changes when a run begins or ends (session::NewEpoch, which this client
   /// answers by itself); ids from next_id() that have not been used by then are not valid anymore.
   /// A new connection to a server that was started again has another epoch, and then sequences

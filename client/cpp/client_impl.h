@@ -50,7 +50,9 @@ struct Client::Impl {
   /// of the answer.
   template <class Ask>
   Result<Received> greet(session::Hello hello, const Ask& ask) const {
-    if (stream.is_trusted()) {
+    // The address to which the session has moved was named by a server that may be a relay without
+    // TLS, so its certificate alone does not show that it is the server that was meant.
+    if (stream.is_trusted() && moved_to.empty()) {
       hello.token = options.token;
       return ask(hello);
     }
@@ -64,16 +66,18 @@ struct Client::Impl {
     const auto challenge = answer_in<session::Challenge>(*asked);
     if (!challenge) return std::unexpected(challenge.error());
     if (!equal_in_constant_time(challenge->proof, proof_of(Prover::server, hash, nonce, challenge->nonce)))
-      return std::unexpected(ClientError{
-          ClientError::Kind::lost,
-          "the program at " + options.address + " is not the server that was meant: it does not know the token",
-          {}});
+      return std::unexpected(
+          ClientError{ClientError::Kind::lost,
+                      "the program at " + address() + " is not the server that was meant: it does not know the token",
+                      {}});
     session::Proof proof;
     const TokenProof made = proof_of(Prover::client, hash, nonce, challenge->nonce);
     proof.proof.assign(made.begin(), made.end());
     return ask(proof);
   }
 
+  /// Returns the address of the server.
+  const std::string& address() const noexcept { return moved_to.empty() ? options.address : moved_to; }
   Deadline deadline() const;
   /// Sends and receives until `done` returns true, the deadline passes, or the connection ends.
   Result<void> pump(Deadline until, const std::function<bool()>& done);
@@ -131,6 +135,7 @@ struct Client::Impl {
   std::optional<Deadline> asked_at;  // for a sign of life, since when nothing has been received
   std::optional<ClientError> ended;
 
+  std::string moved_to;  // the address at which the session is resumed, if it is another one
   Line line = Line::up;
   bool reconnecting = false;
   ClientError lost_because;  // while `line` is not `up`

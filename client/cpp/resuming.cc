@@ -89,9 +89,8 @@ Result<void> Client::Impl::reconnect(Deadline until) {
 }
 
 Result<void> Client::Impl::resume(Deadline until) {
-  const auto [address, world] = split_world(options.address);
-  auto connected =
-      ByteStream::connect(address, until, {.fingerprint = options.fingerprint, .ca_file = options.ca_file});
+  const auto [host, world] = split_world(address());
+  auto connected = ByteStream::connect(host, until, {.fingerprint = options.fingerprint, .ca_file = options.ca_file});
   if (!connected) return std::unexpected(connected.error());
   stream = std::move(*connected);
   decoder = FrameDecoder(std::max(frame_bytes_before_welcome, batch_bytes_max + frame_overhead_max), true);

@@ -41,6 +41,7 @@ import {
   pause_max_ms,
   read_all,
   resume_watches,
+  split_world,
   watch_of,
 } from './resuming.js';
 import type { Reopen } from './resuming.js';
@@ -84,6 +85,7 @@ export class Connection {
   private held_bytes = 0;
   private hello: Init<Hello> = {};
   private token = '';
+  private moved_to: string | undefined; // where the session is resumed, if the server has said that
   private lost_at = 0;
   private lost_why: ClientError | null = null;
   private retry: ReturnType<typeof setTimeout> | undefined;
@@ -182,7 +184,9 @@ export class Connection {
     const before = { ...this.welcome! };
     before.epoch = this.epoch;
     try {
-      const stream = await this.reopen!();
+      const [address, world] = this.moved_to ? split_world(this.moved_to) : [undefined, undefined];
+      if (world !== undefined) this.hello = { ...this.hello, world };
+      const stream = await this.reopen!(address);
       if (this.error) return stream.close();
       this.attach(stream);
     } catch {
@@ -564,6 +568,7 @@ export class Connection {
       }
       case Fault.id: {
         const fault = answer_of(received, Fault);
+        if (fault.resume_at) this.moved_to = fault.resume_at;
         if (fault.closes) throw error_of(fault);
         return false;
       }

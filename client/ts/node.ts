@@ -7,6 +7,7 @@ import type { ClientOptions } from './client_options.js';
 import { ClientError, mistaken } from './client_error.js';
 import { connect_stream } from './node_stream.js';
 import type { ServerTrust } from './node_stream.js';
+import { split_world } from './resuming.js';
 
 export * from './index.js';
 export { connect_stream } from './node_stream.js';
@@ -18,7 +19,10 @@ export interface ConnectOptions extends ClientOptions, ServerTrust {
    * other machines always use TLS. "HOST:7717/town" is the world "town" of a muster-host.
    */
   address: string;
-  /** True if the session is resumed at the same address after its stream was lost. */
+  /**
+   * True if the session is resumed after its stream was lost: at the same address, or at the one
+   * that the server has named before it stopped.
+   */
   resumes?: boolean;
 }
 
@@ -27,11 +31,10 @@ export interface ConnectOptions extends ClientOptions, ServerTrust {
  * `lost` if there is no answer.
  */
 export async function connect(options: ConnectOptions): Promise<Client> {
-  const slash = options.address.startsWith('unix:') ? -1 : options.address.indexOf('/');
-  const address = slash < 0 ? options.address : options.address.slice(0, slash);
-  const world = slash < 0 ? options.world : options.address.slice(slash + 1);
-  const open = () => connect_stream(address, options.time_max_ms ?? 10_000, options);
-  return Client.open(await open(), { ...(options.resumes ? { reopen: open } : {}), ...options, world });
+  const [address, world] = split_world(options.address);
+  const open = (moved_to?: string) =>
+    connect_stream(moved_to ?? address, options.time_max_ms ?? 10_000, options, moved_to !== undefined);
+  return Client.open(await open(), { ...(options.resumes ? { reopen: open } : {}), ...options, world: world || options.world });
 }
 
 /** The address file that muster-server writes next to a world's file while serving it. */

@@ -104,10 +104,16 @@ function reason_of(error: Error & { code?: string }): string {
 /**
  * Connects to `address`: "127.0.0.1:7717", "[::1]:7717", "localhost:7717", "tls:HOST:7717" or
  * "unix:/path/of/socket". Uses TLS 1.3 if the address begins with "tls:" or names another machine,
- * or if `trust` is not empty. Fails with a ClientError: `lost` if there is no answer within
- * `time_max_ms` or if the server cannot be trusted, `mistaken` if an argument is invalid.
+ * or if `trust` is not empty. With `proves`, the client proves the token even over TLS. Fails with
+ * a ClientError: `lost` if there is no answer within `time_max_ms` or if the server cannot be
+ * trusted, `mistaken` if an argument is invalid.
  */
-export async function connect_stream(address: string, time_max_ms: number, trust: ServerTrust = {}): Promise<ByteStream> {
+export async function connect_stream(
+  address: string,
+  time_max_ms: number,
+  trust: ServerTrust = {},
+  proves = false,
+): Promise<ByteStream> {
   const path = address.startsWith('unix:') ? address.slice(5) : null;
   const place = address.startsWith('tls:') ? address.slice(4) : address;
   const colon = place.lastIndexOf(':');
@@ -164,7 +170,7 @@ export async function connect_stream(address: string, time_max_ms: number, trust
       socket.removeListener('error', failed);
       socket.removeListener('close', ended);
       socket.pause();
-      resolve(new SocketStream(socket, encrypts ? undefined : token_proofs));
+      resolve(new SocketStream(socket, encrypts && !proves ? undefined : token_proofs));
     });
   });
 }

@@ -19,8 +19,18 @@ import type { ByteStream } from './stream.js';
 import { same_entity } from './types.js';
 import type { Entity, Init, TypeDescriptor } from './types.js';
 
-/** Opens another stream to the server. */
-export type Reopen = () => Promise<ByteStream>;
+/**
+ * Opens another stream to the server. If the server has said that the session moves to another
+ * address, `moved_to` is that address, without the name of a world. The client must then prove the
+ * token instead of sending it, because a program between client and server can name one, too.
+ */
+export type Reopen = (moved_to?: string) => Promise<ByteStream>;
+
+/** Splits "HOST:7717/town" into the address and the world. A Unix socket has no world. */
+export function split_world(address: string): [string, string] {
+  const slash = address.startsWith('unix:') ? -1 : address.indexOf('/');
+  return slash < 0 ? [address, ''] : [address.slice(0, slash), address.slice(slash + 1)];
+}
 
 /** The pause before an attempt to connect again. */
 export const first_pause_ms = 10;

@@ -105,6 +105,10 @@ std::shared_ptr<const Sight> AccessRules::sight_of(std::vector<RuleEntry> types,
   return made;
 }
 
+bool AccessRules::names(const std::string& user) const {
+  return std::ranges::any_of(rules_, [&](const AccessRule& rule) { return holds(rule.users, user); });
+}
+
 std::string wrong_types(const std::vector<AccessRule>& rules, const TypeTable& types) {
   std::vector<std::string> names;
   for (const TypeDescriptor* const type : types.types()) names.push_back(type->name);

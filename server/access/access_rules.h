@@ -79,6 +79,8 @@ class AccessRules {
   /// Returns the rules for a user. The address stays valid, and set() changes the content. Returns
   /// null for user 0, whom no rule concerns.
   const WriteRules* of(std::uint64_t user, const std::string& name, RemoteRight role);
+  /// Returns true if a rule names the user.
+  bool names(const std::string& user) const;
   /// Returns a number that changes with each call of set().
   std::uint64_t version() const noexcept { return version_; }
 

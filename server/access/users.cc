@@ -264,6 +264,33 @@ std::expected<Users::Change, UserFault> Users::to_revoke(const std::string& name
   return change_to(std::move(users), user->number);
 }
 
+std::expected<Users::Change, UserFault> Users::to_rotate(const std::string& name) const {
+  const User* const user = find(name);
+  if (!user) return std::unexpected(UserFault{"not_found", "there is no user \"" + name + "\""});
+  std::string token = draw_token();
+  std::vector<User> users = users_;
+  User& changed = users[static_cast<std::size_t>(user - users_.data())];
+  changed.hash = hash_of_token(token);
+  changed.id = id_of_token(changed.hash);
+  Change change = change_to(std::move(users), user->number);
+  change.token = std::move(token);
+  return change;
+}
+
+std::expected<Users::Change, UserFault> Users::to_remove(const std::vector<std::uint64_t>& numbers) const {
+  if (path_.empty()) return std::unexpected(UserFault{"no_users", "this server keeps no users"});
+  std::vector<User> users = users_;
+  std::erase_if(users, [&](const User& user) { return std::ranges::find(numbers, user.number) != numbers.end(); });
+  return change_to(std::move(users), 0);
+}
+
+std::vector<User> Users::past_users(Clock::time_point now) const {
+  std::vector<User> past;
+  for (const User& user : users_)
+    if (user.role == session::Role::none || is_over(user, now)) past.push_back(user);
+  return past;
+}
+
 std::expected<std::uint64_t, UserFault> Users::revoke(const std::string& name) {
   const auto change = to_revoke(name);
   if (!change) return std::unexpected(change.error());

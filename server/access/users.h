@@ -97,8 +97,8 @@ class Users {
 
   /// A change of the list that has not been made yet.
   struct Change {
-    std::uint64_t user = 0;  ///< number of the user who is added or revoked
-    std::string token = {};  ///< of a user who is added
+    std::uint64_t user = 0;  ///< number of the user who is added, revoked, or given a new token
+    std::string token = {};  ///< the new token
     std::vector<User> users = {};
     std::string path = {}, text = {};  ///< the file, and its new content
   };
@@ -107,6 +107,10 @@ class Users {
                                                            std::uint64_t expires_s, Clock::time_point now) const;
   /// Prepares to revoke a user.
   [[nodiscard]] std::expected<Change, UserFault> to_revoke(const std::string& name) const;
+  /// Prepares to exchange the token of a user, who keeps the number, the role and the expiry time.
+  [[nodiscard]] std::expected<Change, UserFault> to_rotate(const std::string& name) const;
+  /// Prepares to remove users. Their numbers are not reused.
+  [[nodiscard]] std::expected<Change, UserFault> to_remove(const std::vector<std::uint64_t>& numbers) const;
   /// Writes the changed list to the disk, which may take long. After an error, the file is
   /// unchanged. May be called on any thread.
   [[nodiscard]] static std::expected<void, UserFault> write(const Change& change);
@@ -125,6 +129,8 @@ class Users {
   [[nodiscard]] std::expected<std::uint64_t, UserFault> revoke(const std::string& name);
   /// Returns the user of this name who has not been revoked, or null. Valid until the list changes.
   const User* find(std::string_view name) const;
+  /// Returns the users who were revoked or have expired.
+  std::vector<User> past_users(Clock::time_point now) const;
   /// All users, ordered by number.
   const std::vector<User>& all() const noexcept { return users_; }
 

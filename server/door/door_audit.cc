@@ -69,6 +69,13 @@ void audit_act(const Desk& desk, const Session& session, const TypeDescriptor& t
   desk.world().audit(line.text());
 }
 
+void audit_drain(const Desk& desk, const Session& by, double seconds, const std::string& resume_at) {
+  if (!desk.world().audits()) return;
+  AuditLine line("drain");
+  line.by(by).add("seconds", seconds).add("resume_at", resume_at);
+  desk.world().audit(line.text());
+}
+
 void audit_users(const Desk& desk, const Session& by, std::string_view event, std::uint64_t user,
                  const std::string& name, session::Role role) {
   if (!desk.world().audits()) return;

@@ -25,6 +25,8 @@ void audit_silent_refusal(const Desk& desk, const Session& session, const sessio
 /// Adds a line for a message to the server that changes something. Its answer, if it is a Fault,
 /// has a line of its own with the same request.
 void audit_act(const Desk& desk, const Session& session, const TypeDescriptor& type, std::uint64_t request);
+/// Adds a line about a server that drains because the session asked for it.
+void audit_drain(const Desk& desk, const Session& by, double seconds, const std::string& resume_at);
 /// Adds a line about a change of a user's access.
 void audit_users(const Desk& desk, const Session& by, std::string_view event, std::uint64_t user,
                  const std::string& name, session::Role role = session::Role::none);

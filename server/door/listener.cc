@@ -151,6 +151,11 @@ struct Listener::Impl final : Loop {
       for (const auto& connection : present()) sessions += connection->evict(user, why) ? 1 : 0;
       return sessions + desk.evict_away(user);
     };
+    if (options.publish_own_token) door.rotate_own = [this](Door::Rotated then) { rotate_own(std::move(then)); };
+    if (options.drained)
+      door.drain = [this](std::chrono::nanoseconds time, const std::string& resume_at) {
+        return begin_drain(time, resume_at, options.drained);
+      };
     door.resume_file = options.resume_file;
     door.world_id = options.world_id;
   }
@@ -190,6 +195,7 @@ struct Listener::Impl final : Loop {
   std::set<std::shared_ptr<Visit>> visits;
   std::atomic<std::uint32_t> streams_open = 0;
   bool stopping = false;
+  Clock::time_point drained_at;  // when the server stops, if it drains
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work;
   std::thread thread;
   // Destroyed first. Separate, so that a file on a disk that hangs does not delay a revocation.
@@ -310,15 +316,37 @@ struct Listener::Impl final : Loop {
     visit->now = open_http_connection(std::move(stream), *http, from, came, events_of(weak), upgrade);
   }
 
-  void begin_drain(std::chrono::nanoseconds time, std::function<void()> then) {
-    if (std::exchange(door.drains, true)) return;
-    const auto seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
+  void rotate_own(Door::Rotated then) {
+    const std::string token = draw_token();
+    auto kept = std::make_shared<std::expected<void, UserFault>>();
+    run_beside(
+        Beside::users,
+        [kept, token, &keep = options.keep_own_token] {
+          if (keep) *kept = keep(token);
+        },
+        [this, kept, token, then = std::move(then)] {
+          if (!*kept) return then(std::unexpected(kept->error()));
+          options.publish_own_token(token, [then, token] { then(token); });
+        });
+  }
+
+  /// Returns the time until the server stops.
+  std::chrono::nanoseconds begin_drain(std::chrono::nanoseconds time, const std::string& resume_at,
+                                       std::function<void()> then) {
+    const bool begins = !std::exchange(door.drains, true);
+    if (begins) drained_at = Clock::now() + time;
+    if (!resume_at.empty()) door.resume_at = resume_at;
+    const auto left = std::max(drained_at - Clock::now(), Clock::duration::zero());
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(left).count();
     session::Fault fault;
     fault.code = session::FaultCode::busy;
     fault.reason = "draining";
     fault.text = "the server will stop in " + std::to_string(seconds) + " s, or when no sessions are left";
+    if (!door.resume_at.empty()) fault.text += "; the world moves to " + door.resume_at;
+    fault.resume_at = door.resume_at;
     for (const auto& connection : present()) connection->notify(fault);
-    wait_for_sessions(Clock::now() + time, std::move(then));
+    if (begins) wait_for_sessions(drained_at, std::move(then));
+    return left;
   }
   void wait_for_sessions(Clock::time_point until, std::function<void()> then) {
     if (desk.sessions() == 0 || Clock::now() >= until) return then();
@@ -447,20 +475,23 @@ void Listener::set_rules(std::vector<AccessRule> rules) {
 
 void Listener::learn_types(const TypeTable& types) {
   AccessRules& rules = impl_->door.rules;
-  if (rules.would_learn(types)) while_resting([&] { impl_->door.desk.end_sights(rules.learn(types)); });
+  if (rules.would_learn(types))
+    while_resting([&] {
+      world_thread.is_here();
+      impl_->door.desk.end_sights(rules.learn(types));
+    });
 }
 
-void Listener::set_own_token(const std::string& token) {
-  impl_->post([&door = impl_->door, token] {
+void Listener::set_own_token(const std::string& token, std::function<void()> then) {
+  impl_->post([&door = impl_->door, token, then = std::move(then)] {
     door.users.set_own({{token, session::Role::admin}});
-    session::Fault why = fault_of(session::FaultCode::bad_token, "bad_token", "the server's own token was replaced");
-    why.closes = true;
-    door.evict(0, why);
+    if (then) then();
+    door.evict(0, closing_fault(session::FaultCode::bad_token, "bad_token", "the server's own token was replaced"));
   });
 }
 
-void Listener::drain(std::chrono::nanoseconds time, std::function<void()> then) {
-  impl_->post([&impl = *impl_, time, then = std::move(then)] { impl.begin_drain(time, then); });
+void Listener::drain(std::chrono::nanoseconds time, const std::string& resume_at, std::function<void()> then) {
+  impl_->post([&impl = *impl_, time, resume_at, then = std::move(then)] { impl.begin_drain(time, resume_at, then); });
 }
 
 void Listener::call_in(std::chrono::nanoseconds time, std::function<void()> f) { impl_->call_in(time, std::move(f)); }

@@ -40,6 +40,14 @@ struct ListenerOptions {
   /// World::id of the world to which the users belong, or empty.
   std::string world_id = {};
   std::function<const std::string*()> displaced = {};  ///< World::displaced; may be null
+  /// Stores a new token of the server (ServerOptions::keep_token). Called on a thread that may wait
+  /// for the disk. May be null.
+  std::function<std::expected<void, UserFault>(const std::string& token)> keep_own_token = {};
+  /// Makes the world thread call set_own_token(). Called on the listener's thread. May be null.
+  std::function<void(const std::string& token, std::function<void()> then)> publish_own_token = {};
+  /// Called on the listener's thread when a server that drains at the request of a session must
+  /// stop. If null, such requests are refused.
+  std::function<void()> drained = {};
   /// The certificate of the TCP port, or nothing for a port without TLS.
   TlsFiles tls = {};
   /// Addresses of reverse proxies whose X-Forwarded-... fields are believed.
@@ -70,13 +78,14 @@ class Listener {
   /// Tells which types the world knows now, because users may not see them (attribute `see`). Must
   /// be called before any session can learn of the types.
   void learn_types(const TypeTable& types) MUSTER_REQUIRES(world_thread);
-  /// Replaces the server's own token, and ends the sessions that use the old one. May be called on
-  /// any thread.
-  void set_own_token(const std::string& token);
-  /// Accepts no further sessions, and tells the present ones that the server will stop. Calls
-  /// `then` on the listener's thread once, when there are no sessions any longer or when `time` has
-  /// passed. Calls after the first have no effect. May be called on any thread.
-  void drain(std::chrono::nanoseconds time, std::function<void()> then);
+  /// Replaces the server's own token, calls `then` on the listener's thread, and ends the sessions
+  /// that use the old token. May be called on any thread.
+  void set_own_token(const std::string& token, std::function<void()> then = {});
+  /// Accepts no further sessions, and tells the present ones that the server will stop, and where
+  /// they can be resumed. Calls `then` on the listener's thread once, when there are no sessions
+  /// any longer or when `time` has passed. Calls after the first only change a `resume_at` that is
+  /// not empty. May be called on any thread.
+  void drain(std::chrono::nanoseconds time, const std::string& resume_at, std::function<void()> then);
   /// Notifies all sessions that the server is stopping, waits at most one second until the
   /// notifications have been sent, and closes the sessions.
   void stop();

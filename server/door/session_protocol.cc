@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "messages/utf8.h"
+#include "server/access/resume_address.h"
 #include "server/access/sight.h"
 #include "server/door/door_audit.h"
 #include "server/questions/answers.h"
@@ -18,23 +19,6 @@ namespace {
 std::string presentable(std::string text) {
   if (text.size() > 64) text.resize(utf8_prefix(std::string_view(text).substr(0, 64)));
   return without_invisible(text);
-}
-
-session::Fault closing(session::FaultCode code, const char* reason, std::string text) {
-  session::Fault fault = fault_of(code, reason, std::move(text));
-  fault.closes = true;
-  return fault;
-}
-
-session::Fault user_fault(const UserFault& fault) {
-  const auto code = fault.reason == std::string_view("not_found")    ? session::FaultCode::not_found
-                    : fault.reason == std::string_view("users_file") ? session::FaultCode::failed
-                                                                     : session::FaultCode::refused;
-  return fault_of(code, fault.reason, fault.text);
-}
-
-session::Fault token_ended() {
-  return closing(session::FaultCode::bad_token, "token_ended", "the token was revoked or has expired");
 }
 
 }  // namespace
@@ -97,26 +81,27 @@ void SessionProtocol::on_fault(const FrameFault& fault) { refuse(fault_for(fault
 
 void SessionProtocol::on_silence(bool told) {
   if (welcomed())
-    refuse(closing(session::FaultCode::silent, "silent", "the client was silent for longer than the session allows"),
-           0);
+    refuse(
+        closing_fault(session::FaultCode::silent, "silent", "the client was silent for longer than the session allows"),
+        0);
   else
-    refuse(closing(session::FaultCode::hello_late, "hello_late", "no Hello arrived in time"), 0, told);
+    refuse(closing_fault(session::FaultCode::hello_late, "hello_late", "no Hello arrived in time"), 0, told);
 }
 
 void SessionProtocol::on_stall() {
-  refuse(
-      closing(session::FaultCode::stalled, "stalled",
-              "the client has accepted no data for " +
-                  std::to_string(std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count()) +
-                  " s; " + std::to_string(outgoing_.waiting().bytes()) + " bytes wait"),
-      0);
+  refuse(closing_fault(
+             session::FaultCode::stalled, "stalled",
+             "the client has accepted no data for " +
+                 std::to_string(std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count()) +
+                 " s; " + std::to_string(outgoing_.waiting().bytes()) + " bytes wait"),
+         0);
 }
 
 void SessionProtocol::on_half_frame() {
   const auto waited = std::chrono::duration_cast<std::chrono::seconds>(desk_.limits().stall_max).count();
-  refuse(closing(session::FaultCode::silent, "half_frame",
-                 "a frame of " + std::to_string(arriving_bytes_) +
-                     " bytes has begun, but nothing more of it came for " + std::to_string(waited) + " s"),
+  refuse(closing_fault(session::FaultCode::silent, "half_frame",
+                       "a frame of " + std::to_string(arriving_bytes_) +
+                           " bytes has begun, but nothing more of it came for " + std::to_string(waited) + " s"),
          0);
 }
 
@@ -125,19 +110,19 @@ void SessionProtocol::let_go() {
 }
 
 void SessionProtocol::on_wrong_port(bool needs_tls) {
-  refuse(closing(session::FaultCode::bad_protocol, needs_tls ? "needs_tls" : "no_tls",
-                 needs_tls ? "this port needs TLS: connect to tls:HOST:PORT"
-                           : "this port does not use TLS, and the client does"),
+  refuse(closing_fault(session::FaultCode::bad_protocol, needs_tls ? "needs_tls" : "no_tls",
+                       needs_tls ? "this port needs TLS: connect to tls:HOST:PORT"
+                                 : "this port does not use TLS, and the client does"),
          0);
 }
 
 void SessionProtocol::on_crowd() {
-  refuse(closing(session::FaultCode::limit_exceeded, "strangers_max", "too many connections without a Hello"), 0);
+  refuse(closing_fault(session::FaultCode::limit_exceeded, "strangers_max", "too many connections without a Hello"), 0);
 }
 
 void SessionProtocol::check_user(Users::Clock::time_point now) {
   door_.presence.tell();
-  if (welcomed() && !outgoing_.closed() && !door_.users.may_stay(admitted_, now)) refuse(token_ended(), 0);
+  if (welcomed() && !outgoing_.closed() && !door_.users.may_stay(admitted_, now)) refuse(token_ended_fault(), 0);
 }
 
 bool SessionProtocol::evict(std::uint64_t user, const session::Fault& why) {
@@ -172,7 +157,13 @@ void SessionProtocol::notify(const session::Fault& fault) {
   if (welcomed()) refuse(fault, 0);
 }
 
-void SessionProtocol::on_stop() { refuse(closing(session::FaultCode::stopping, "stopping", "the server stops"), 0); }
+void SessionProtocol::on_stop() {
+  session::Fault fault = closing_fault(
+      session::FaultCode::stopping, "stopping",
+      "the server stops" + (door_.resume_at.empty() ? std::string() : "; the world moves to " + door_.resume_at));
+  fault.resume_at = door_.resume_at;
+  refuse(fault, 0);
+}
 
 void SessionProtocol::on_bytes() {
   if (welcomed()) came_ns_ = desk_.world().processor_ns();
@@ -262,8 +253,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   BatchHeader header;
   std::memcpy(&header, frame.batch.data(), sizeof header);
   if (header.type != TypeTraits<session::Hello>::id)
-    return refuse(closing(session::FaultCode::hello_expected, "hello_expected",
-                          "the first frame must hold a muster.session.Hello"),
+    return refuse(closing_fault(session::FaultCode::hello_expected, "hello_expected",
+                                "the first frame must hold a muster.session.Hello"),
                   request);
   auto judged = judge(frame.batch, *types, Rights{session::Role::view}, {.values = true});
   if (!judged) {
@@ -273,10 +264,10 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
   const auto hello = session::read<session::Hello>(judged->batch);
   if (hello.protocol < session::protocol_oldest || hello.protocol_oldest > session::protocol_newest)
     return refuse(
-        closing(session::FaultCode::bad_protocol, "bad_protocol",
-                "the client speaks protocol " + std::to_string(hello.protocol_oldest) + " to " +
-                    std::to_string(hello.protocol) + ", this server " + std::to_string(session::protocol_oldest) +
-                    " to " + std::to_string(session::protocol_newest)),
+        closing_fault(session::FaultCode::bad_protocol, "bad_protocol",
+                      "the client speaks protocol " + std::to_string(hello.protocol_oldest) + " to " +
+                          std::to_string(hello.protocol) + ", this server " + std::to_string(session::protocol_oldest) +
+                          " to " + std::to_string(session::protocol_newest)),
         request);
   if (!hello.token_id.empty() || !hello.nonce.empty()) return challenge(hello, request);
   admitted_ = door_.users.admit(hello.token, Users::Clock::now());
@@ -285,8 +276,8 @@ SessionProtocol::Outcome SessionProtocol::on_hello(const WireFrame& frame) {
 
 SessionProtocol::Outcome SessionProtocol::challenge(const session::Hello& hello, std::uint64_t request) {
   if (hello.token_id.size() != TokenId().size() || hello.nonce.size() != ProofNonce().size() || !hello.token.empty())
-    return refuse(closing(session::FaultCode::bad_batch, "token_id",
-                          "a Hello has either a token, or a token_id of 16 bytes and a nonce of 32 bytes"),
+    return refuse(closing_fault(session::FaultCode::bad_batch, "token_id",
+                                "a Hello has either a token, or a token_id of 16 bytes and a nonce of 32 bytes"),
                   request);
   const auto known = door_.users.known(hello.token_id, Users::Clock::now());
   if (!known) return greet(hello, request);
@@ -306,8 +297,8 @@ SessionProtocol::Outcome SessionProtocol::on_proof(const WireFrame& frame) {
   BatchHeader header;
   std::memcpy(&header, frame.batch.data(), sizeof header);
   if (header.type != TypeTraits<session::Proof>::id)
-    return refuse(closing(session::FaultCode::hello_expected, "proof_expected",
-                          "a muster.session.Proof must follow the Challenge"),
+    return refuse(closing_fault(session::FaultCode::hello_expected, "proof_expected",
+                                "a muster.session.Proof must follow the Challenge"),
                   request);
   auto judged = judge(frame.batch, *desk_.types(), Rights{session::Role::view}, {.values = true});
   if (!judged) {
@@ -326,7 +317,7 @@ SessionProtocol::Outcome SessionProtocol::on_proof(const WireFrame& frame) {
 
 SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std::uint64_t request) {
   if (!admitted_.rights.any()) {
-    held_ = closing(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
+    held_ = closing_fault(session::FaultCode::bad_token, "bad_token", "the token is not valid here");
     audit_refused_login(desk_, hello, address_, held_);
     held_request_ = request;
     held_for_ = door_.refusals.wrong_token(address_, Refusals::Clock::now());
@@ -354,8 +345,10 @@ SessionProtocol::Outcome SessionProtocol::greet(const session::Hello& hello, std
   types_ = visible_types();
   welcome.schema_fingerprint = types_->fingerprint();
   if (door_.drains) {
-    const auto why =
-        closing(session::FaultCode::stopping, "draining", "the server will stop soon; connect again later");
+    session::Fault why = closing_fault(session::FaultCode::stopping, "draining",
+                                       "the server will stop soon; connect again later" +
+                                           (door_.resume_at.empty() ? std::string() : ", to " + door_.resume_at));
+    why.resume_at = door_.resume_at;
     audit_refused_login(desk_, hello, address_, why);
     return refuse(why, request);
   }
@@ -443,61 +436,20 @@ void SessionProtocol::answer_at_door(const session::GetSchema&, std::uint64_t re
     answer(*session_, request, schema_message(schemas, i), i + 1 < schemas.size() ? std::uint32_t{frame_more} : 0);
 }
 
-void SessionProtocol::refuse_user(const UserFault& fault, std::uint64_t request) { refuse(user_fault(fault), request); }
-
-bool SessionProtocol::refuse_if_displaced(std::uint64_t request) {
-  // If the world file was moved, the list at that path may belong to another world.
-  const std::string* const moved = door_.displaced ? door_.displaced() : nullptr;
-  if (!moved) return false;
-  refuse_user({"displaced", "the list of users is not changed: the world file " + *moved}, request);
-  return true;
-}
-
-void SessionProtocol::answer_at_door(const session::CreateToken& what, std::uint64_t request) {
-  if (refuse_if_displaced(request)) return;
-  // The session may have ended when the change has been made; its queue then drops the answer.
-  door_.users_changes.make(
-      [what](const Users& users) {
-        return users.to_create(what.name, static_cast<session::Role>(what.role), what.expires_s, Users::Clock::now());
-      },
-      [&door = door_, session = session_, what, request](const UsersChanges::Change& made) {
-        if (!made) return session->outgoing()->fault(user_fault(made.error()), request);
-        if (door.log) door.log("a token for user " + std::to_string(made->user) + ": " + what.name);
-        audit_users(door.desk, *session, "token_created", made->user, what.name, static_cast<session::Role>(what.role));
-        session::TokenCreated created;
-        created.user = made->user;
-        created.token = made->token;
-        answer(*session, request, created);
-      });
-}
-
-void SessionProtocol::answer_at_door(const session::RevokeToken& what, std::uint64_t request) {
-  if (refuse_if_displaced(request)) return;
-  door_.users_changes.make([what](const Users& users) { return users.to_revoke(what.name); },
-                           [&door = door_, session = session_, what, request](const UsersChanges::Change& made) {
-                             if (!made) return session->outgoing()->fault(user_fault(made.error()), request);
-                             const std::uint64_t user = made->user;
-                             if (door.log) door.log("token revoked of user " + std::to_string(user) + ": " + what.name);
-                             audit_users(door.desk, *session, "token_revoked", user, what.name);
-                             answer(*session, request, session::TokenRevoked{.user = user});
-                             if (door.evict) door.evict(user, token_ended());
-                           });
-}
-
-void SessionProtocol::answer_at_door(const session::Kick& what, std::uint64_t request) {
-  const User* const user = door_.users.find(what.name);
-  if (!user) return refuse_user({"not_found", "there is no user \"" + what.name + "\""}, request);
-  session::Kicked kicked;
-  // The asking session may be one of them, so it receives its answer first.
-  const bool itself = user->number == admitted_.user;
-  const session::Fault why =
-      closing(session::FaultCode::kicked, "kicked", "an admin ended the sessions of user " + what.name);
-  if (door_.log) door_.log("user " + std::to_string(user->number) + " is kicked: " + what.name);
-  audit_users(desk_, *session_, "kicked", user->number, what.name);
-  if (itself) kicked.sessions = static_cast<std::uint32_t>(desk_.shares().held(user->number, ShareOf::sessions));
-  if (itself) answer(*session_, request, kicked);
-  if (door_.evict) kicked.sessions = door_.evict(user->number, why);
-  if (!itself) answer(*session_, request, kicked);
+void SessionProtocol::answer_at_door(const session::Drain& what, std::uint64_t request) {
+  if (const std::string wrong = wrong_resume_address(what.resume_at); !wrong.empty()) {
+    session::Fault fault = fault_of(session::FaultCode::bad_question, "bad_address", wrong);
+    fault.field = "resume_at";
+    return void(refuse(fault, request));
+  }
+  if (!door_.drain)
+    return void(refuse(fault_of(session::FaultCode::refused, "no_drain", "this server cannot drain"), request));
+  const auto left = door_.drain(std::chrono::nanoseconds(what.time_ns), what.resume_at);
+  if (door_.log)
+    door_.log("draining, as asked by " + shown_session() +
+              (what.resume_at.empty() ? "" : "; the world moves to " + what.resume_at));
+  audit_drain(desk_, *session_, std::chrono::duration<double>(left).count(), what.resume_at);
+  answer(*session_, request, session::Draining{.time_ns = static_cast<std::uint64_t>(left.count())});
 }
 
 void SessionProtocol::answer_at_door(const session::SetPresence& what, std::uint64_t request) {
@@ -510,22 +462,11 @@ void SessionProtocol::answer_at_door(const session::GetPresence& what, std::uint
   answer(*session_, request, door_.presence.get(*session_, what, desk_.limits().page_bytes_max));
 }
 
-void SessionProtocol::answer_at_door(const session::ListTokens&, std::uint64_t request) {
-  session::Tokens tokens;
-  for (const User& user : door_.users.all()) {
-    tokens.users.push_back(user.number);
-    tokens.names.push_back(user.name);
-    tokens.roles.push_back(static_cast<std::uint8_t>(user.role));
-    tokens.expires_s.push_back(user.expires_s);
-    tokens.seen_s.push_back(door_.rates.seen_s(user.number));
-  }
-  answer(*session_, request, tokens);
-}
-
 SessionProtocol::Outcome SessionProtocol::on_session_message(const Judged& judged, std::uint64_t request) {
   const TypeId type = judged.type->id;
   if (type == TypeTraits<session::Hello>::id || type == TypeTraits<session::Proof>::id)
-    return refuse(closing(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"), request);
+    return refuse(closing_fault(session::FaultCode::hello_repeated, "hello_repeated", "a session has one Hello"),
+                  request);
   if (type == TypeTraits<session::Credit>::id) {
     outgoing_.credit(session::read<session::Credit>(judged.batch).through);
     return Outcome::done;

@@ -4,7 +4,9 @@
 // accepted them.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <expected>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,8 +36,15 @@ struct Door {
   std::function<const std::string*()> displaced = {};
   /// Ends all sessions of a user with the Fault, and returns their number. May be null.
   std::function<std::uint32_t(std::uint64_t user, const session::Fault& why)> evict = {};
+  /// Exchanges the server's own token, and then calls the function with the new one or with the
+  /// reason of the failure. The sessions that use the old token end after that. May be null.
+  using Rotated = std::function<void(const std::expected<std::string, UserFault>&)>;
+  std::function<void(Rotated)> rotate_own = {};
   /// True if no further sessions are accepted, because the server will stop.
   bool drains = false;
+  std::string resume_at = {};  ///< the address at which sessions can be resumed then, or empty
+  /// Begins to drain, and returns the time until the server stops. May be null.
+  std::function<std::chrono::nanoseconds(std::chrono::nanoseconds time, const std::string& resume_at)> drain = {};
   std::uint64_t arriving_bytes = 0;  ///< total size of the large frames that are arriving
   UsersChanges users_changes{users};
   AccessRules rules = {};
@@ -139,7 +148,10 @@ class SessionProtocol {
   void answer_at_door(const session::CreateToken& what, std::uint64_t request);
   void answer_at_door(const session::ListTokens& what, std::uint64_t request);
   void answer_at_door(const session::RevokeToken& what, std::uint64_t request);
+  void answer_at_door(const session::RotateToken& what, std::uint64_t request);
+  void answer_at_door(const session::CleanTokens& what, std::uint64_t request);
   void answer_at_door(const session::Kick& what, std::uint64_t request);
+  void answer_at_door(const session::Drain& what, std::uint64_t request);
   void answer_at_door(const session::SetPresence& what, std::uint64_t request);
   void answer_at_door(const session::GetPresence& what, std::uint64_t request);
   /// If the world file was moved, refuses to change the list of users and returns true.

@@ -1,4 +1,5 @@
-// Changes the list of users without making the listener's thread wait for the disk.
+// Changes the list of users without making the listener's thread wait for the disk. The answers to
+// sessions that ask for such changes are in users_changes.cc as well.
 #pragma once
 
 #include <deque>
@@ -36,5 +37,8 @@ class UsersChanges {
   std::deque<std::pair<Plan, Done>> waiting_;
   bool writes_ = false;
 };
+
+/// Returns the Fault that ends a session whose user no longer has access.
+session::Fault token_ended_fault();
 
 }  // namespace muster

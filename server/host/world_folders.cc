@@ -244,7 +244,7 @@ std::expected<std::vector<std::string>, std::string> WorldFolders::options_of(co
 
 std::string why_not_an_argument(const std::string& argument) {
   const std::string option = argument.substr(0, argument.find('='));
-  for (const char* own : {"--listen", "--unix", "--token-file", "--page", "--new", "--existing"})
+  for (const char* own : {"--listen", "--unix", "--token-file", "--token-fixed", "--page", "--new", "--existing"})
     if (option == own) return option + " is set by muster-host";
   return {};
 }

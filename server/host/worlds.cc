@@ -199,6 +199,7 @@ void Worlds::launch(Entry& world, const std::vector<std::string>& own_arguments)
                                         world.socket,
                                         "--token-file",
                                         options_.token_file,
+                                        "--token-fixed",
                                         "--quiet",
                                         "--stop-at-eof",
                                         "--sleep-after",

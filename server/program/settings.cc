@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "messages/json_writer.h"
+#include "server/access/resume_address.h"
 #include "server/access/suggestion.h"
 #include "server/program/config_file.h"
 #include "server/program/rule_settings.h"
@@ -125,6 +126,8 @@ void add_options(CLI::App& app, Arguments& arguments) {
       "--token-file", arguments.token_file,
       "file with the token for everything; it is made with a new token if it does not exist. Without this option, "
       "each start draws a token");
+  app.add_flag("--token-fixed", arguments.token_fixed,
+               "'muster token rotate' may not exchange the token of --token-file, because other programs use the file");
   app.add_option("--limit", arguments.limits,
                  "NAME=NUMBER: a limit on what sessions may do and send; \"--limit ?\" lists the names; repeatable")
       ->allow_extra_args(false)
@@ -142,6 +145,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
                  "seconds that sessions have after SIGUSR2 before the server stops; it stops earlier if none are left")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str()
+      ->group(read_again);
+  app.add_option("--drain-to", arguments.drain_to,
+                 "HOST:PORT or tls:HOST:PORT: the address at which clients resume their sessions after SIGUSR2, if the "
+                 "world moves to another server")
+      ->check([](const std::string& text) { return wrong_resume_address(text); })
       ->group(read_again);
   add_replay_options(app, arguments.replaying);
   auto* make_new = app.add_flag("--new", arguments.make_new, "the world must not exist yet");

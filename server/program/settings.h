@@ -36,6 +36,7 @@ struct Arguments {
   bool self_signed = false;
   std::vector<std::string> proxies;
   std::string token_file;
+  bool token_fixed = false;
   std::string page;
   double hz = 0;
   bool paused = false, level = false;
@@ -61,6 +62,7 @@ struct Arguments {
   std::string log_file, audit_log;
   bool private_figures = false;
   double drain_s = 30;
+  std::string drain_to;
 };
 
 /// An option, its values in the form of the command line, and their origin.

@@ -24,7 +24,11 @@ struct SightDecision {
 };
 
 template <>
+struct SightOfQuestion<session::CleanTokens> : SightDecision<QuestionSight::none> {};
+template <>
 struct SightOfQuestion<session::CreateToken> : SightDecision<QuestionSight::none> {};
+template <>
+struct SightOfQuestion<session::Drain> : SightDecision<QuestionSight::none> {};
 template <>
 struct SightOfQuestion<session::FollowDurable> : SightDecision<QuestionSight::none> {};
 template <>
@@ -39,6 +43,8 @@ template <>
 struct SightOfQuestion<session::RequestGrant> : SightDecision<QuestionSight::none> {};
 template <>
 struct SightOfQuestion<session::RevokeToken> : SightDecision<QuestionSight::none> {};
+template <>
+struct SightOfQuestion<session::RotateToken> : SightDecision<QuestionSight::none> {};
 template <>
 struct SightOfQuestion<session::Save> : SightDecision<QuestionSight::none> {};
 template <>

@@ -79,4 +79,10 @@ session::Fault fault_of(session::FaultCode code, const char* reason, std::string
   return fault;
 }
 
+session::Fault closing_fault(session::FaultCode code, const char* reason, std::string text) {
+  session::Fault fault = fault_of(code, reason, std::move(text));
+  fault.closes = true;
+  return fault;
+}
+
 }  // namespace muster

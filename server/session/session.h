@@ -115,6 +115,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
 /// Returns a fault that does not close the session.
 session::Fault fault_of(session::FaultCode code, const char* reason, std::string text);
+/// Returns a Fault that ends the session.
+session::Fault closing_fault(session::FaultCode code, const char* reason, std::string text);
 
 /// Returns the fault that is sent in answer to edits while the disk is failing. `error` is a
 /// human-readable description of the failure.

@@ -11,14 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
-from shared import GAME, MUSTER, REFUSED, ROOT, SERVER, USAGE, equal, holds
-
-
-def wait_for(condition, what):
-    until = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < until, what
-        time.sleep(0.02)
+from shared import GAME, MUSTER, REFUSED, ROOT, SERVER, USAGE, equal, holds, wait_for
 
 
 def written(folder, text, name="town.toml"):
@@ -351,6 +344,51 @@ def a_server_that_drains_tells_its_sessions_and_ends_when_they_have_left(folder)
     except urllib.error.HTTPError as refused:
         equal((refused.code, refused.read()), (503, b"the server will stop soon, and accepts no new sessions\n"))
     equal(server.poll(), None)
+    stays.terminate()
+    equal(server.wait(timeout=20), 0)
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def a_server_that_drains_sends_its_sessions_elsewhere(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    (folder.path / "token").write_text("0123456789abcdef\n")
+    server = served(folder, 'token-file = "token"\naudit-log = "audit"\n')
+    address = json.loads((folder.path / "game.muster-server.json").read_text())["address"]
+    elsewhere = f"127.0.0.1:{free_port()}"
+    there = ("--connect", address, "--token", "0123456789abcdef")
+    for wrong in ("nowhere", "host:", ":7717", "host:70000", "ho st:7717", "x" * 300 + ":7717"):
+        holds(folder.error(REFUSED, "drain", "--to", wrong), "expected HOST:PORT")
+    equal(folder.json("who", *there)[0]["own"], True)
+    viewer = folder.json("token", "create", "vera", "--role", "control")["token"]
+    holds(folder.error(REFUSED, "drain", "--token", viewer), "admin")
+    watch = folder.start(MUSTER, "watch", "--json", *there, stdout=subprocess.PIPE)
+    wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+    equal(folder.json("drain", "--to", elsewhere, "--seconds", "0"), {"time_ns": 0, "to": elsewhere})
+    equal(server.wait(timeout=20), 0)
+    lost = json.loads(watch.stdout.readline())
+    equal((lost["what"], elsewhere in lost["why"]), ("lost", True))
+    server = folder.start(SERVER, "game.muster", "--token-file", "token", "--listen", elsewhere, stderr=subprocess.PIPE)
+    equal(json.loads(watch.stdout.readline())["what"], "resumed")
+    folder.run("spawn", "/gate")
+    wait_for(lambda: json.loads(watch.stdout.readline())["what"] == "created", "not told")
+    equal([line["resume_at"] for line in lines(folder, "audit") if line["event"] == "drain"], [elsewhere])
+    folder.stop(server)
+
+
+def a_server_that_is_sent_a_signal_says_where_its_sessions_go(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = served(folder, 'drain-time = 60\ndrain-to = "tls:studio.example:7717"\n')
+    stays = folder.start(MUSTER, "watch", "--lines", "1", stdout=subprocess.PIPE)
+    wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+    server.send_signal(signal.SIGUSR2)
+    wait_for(lambda: subprocess.run([MUSTER, "info"], cwd=folder.path, capture_output=True, env=folder.environment,
+                                    timeout=60, check=False).returncode != 0, "no drain")
+    holds(folder.error(3, "info"), "the server will stop soon", "tls:studio.example:7717")
     stays.terminate()
     equal(server.wait(timeout=20), 0)
 

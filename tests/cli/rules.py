@@ -2,10 +2,14 @@
 import contextlib
 import json
 import signal
+import sys
 import time
 
 from operating import checked, lines, metric, served, wait_for, written
-from shared import GAME, MUSTER, REFUSED, SERVER, UNREACHABLE, USAGE, equal, holds
+from shared import GAME, MUSTER, REFUSED, ROOT, SERVER, UNREACHABLE, USAGE, equal, holds
+
+sys.path.insert(0, str(ROOT / "client/python"))
+import muster  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -118,6 +122,26 @@ def rules_that_change_hold_at_once_for_sessions_that_are_there(folder):
         folder.run("set", "gate", "Health.value", "4", "--token", tokens["anna"])
         equal(watch.poll(), None)
         watch.terminate()
+
+
+def rules_that_change_within_a_transaction_refuse_it_as_a_whole(folder):
+    with ruled(folder, "", ("anna", "edit")) as (server, tokens):
+        address = json.loads((folder.path / "game.muster-server.json").read_text())["address"]
+        before = state_of(folder)
+        with muster.connect(address, token=tokens["anna"]) as world:
+            edits = world.transaction("two values")
+            edits.set_field("/town/gate", "Health.value", 3)
+            edits.set_field("/secret/vault", "Health.value", 4)
+            change(folder, server, '[[rule]]\ndeny = "/secret"\n')
+            try:
+                edits.commit()
+                assert False, "not refused"
+            except muster.Refused as refused:
+                equal((refused.code, refused.reason), ("no_right", "rule"))
+            equal(state_of(folder), before)
+            world.set_field("/town/gate", "Health.value", 3)  # the session goes on
+        wait_for(lambda: any(line.get("refused") == "rule" and line.get("name") == "anna" for line in lines(folder, "audit")),
+                 "not logged")
 
 
 def watching(token):

@@ -2,6 +2,7 @@
 import contextlib
 import pathlib
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from programs import Folder, equal  # noqa: E402, F401
@@ -20,6 +21,13 @@ def game(folder):
     folder.run("spawn", "/town/tower", "Health.value=80", "Unit.team=red")
     folder.run("spawn", "/town/gate", "Health")
     yield folder
+
+
+def wait_for(condition, what):
+    until = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < until, what
+        time.sleep(0.02)
 
 
 def holds(text, *parts):

@@ -45,10 +45,11 @@ def commands_reach_a_self_signed_server_beside_its_world_and_elsewhere_by_finger
     holds(said, f"fingerprint {served['tls']}", "refused 127.0.0.1: the connection was closed during the TLS handshake")
 
 
-def a_port_speaks_tls_1_3_only_without_compression_and_without_tickets(folder):
+def a_port_speaks_tls_1_3_only_without_compression_renegotiation_and_tickets(folder):
     _, served = encrypted(folder, "--self-signed")
     said = s_client(folder, served["address"], "-CAfile", "game.muster-tls.pem", "-verify_hostname", "localhost")
-    holds(said, "New, TLSv1.3", "Verify return code: 0 (ok)", "Compression: NONE", "Expansion: NONE")
+    holds(said, "New, TLSv1.3", "Verify return code: 0 (ok)", "Compression: NONE", "Expansion: NONE",
+          "Secure Renegotiation IS NOT supported")
     assert "New Session Ticket" not in said, said
     for version in ("-tls1", "-tls1_1", "-tls1_2"):
         said = s_client(folder, served["address"], version, "-cipher", "ALL:@SECLEVEL=0")

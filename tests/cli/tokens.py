@@ -1,10 +1,11 @@
 """Users with tokens of their own."""
 import json
 import os
+import signal
 import socket
 import subprocess
 
-from shared import GAME, REFUSED, SERVER, UNREACHABLE, USAGE, equal, game, holds
+from shared import GAME, MUSTER, REFUSED, SERVER, UNREACHABLE, USAGE, equal, game, holds, wait_for
 
 
 def a_user_is_let_in_by_a_token_and_out_again(folder):
@@ -41,6 +42,114 @@ def users_of_a_world_that_none_serves_are_kept_too(folder):
     holds(folder.error(UNREACHABLE, "ls", "--token", token), "the token is not valid here")
 
 
+def refused_token(folder, token):
+    holds(folder.error(UNREACHABLE, "ls", "--token", token), "the token is not valid here")
+
+
+def the_servers_own_token_is_exchanged_and_its_sessions_are_told(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = folder.serve("game.muster", "--token-file", "token", "--audit-log", "audit")
+    old = json.loads((folder.path / "game.muster-server.json").read_text())["token"]
+    ann = folder.json("token", "create", "ann", "--role", "admin")["token"]
+    watch = folder.start(MUSTER, "watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+    said = folder.run("token", "rotate").splitlines()
+    holds(said[0], "the server's own token was exchanged")
+    new = said[1]
+    equal(watch.wait(timeout=20), UNREACHABLE)
+    holds(watch.stderr.read(), "the server's own token was replaced")
+    assert new != old and len(new) >= 16
+    refused_token(folder, old)
+    for how in ((), ("--token", new), ("--token", ann)):
+        equal(folder.json("ls", *how), [])
+    equal((folder.path / "token").read_text(), new + "\n")
+    for file in ("token", "game.muster-server.json"):
+        equal((folder.path / file).stat().st_mode & 0o777, 0o600)
+    audit = (folder.path / "audit").read_text()
+    holds(audit, '"event": "own_token_replaced"')
+    assert old not in audit and new not in audit
+    # A reload finds the token that it knows, so no session ends.
+    watch = folder.start(MUSTER, "watch", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+    server.send_signal(signal.SIGHUP)
+    folder.run("spawn", "/gate")
+    wait_for(lambda: '"event": "reload"' in (folder.path / "audit").read_text(), "no reload")
+    equal(len(folder.json("who")), 2)
+    watch.terminate()
+    watch.wait(timeout=20)
+    folder.stop(server)
+    server = folder.serve("game.muster", "--token-file", "token")
+    equal(len(folder.json("ls", "--token", new)), 1)
+    folder.stop(server)
+    holds(folder.error(REFUSED, "token", "rotate", "--world", "game.muster"), "no server serves game.muster")
+
+
+def a_token_that_cannot_be_kept_is_not_exchanged(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = folder.serve("game.muster", "--token-file", "token")
+    token = json.loads((folder.path / "game.muster-server.json").read_text())["token"]
+    ann = folder.json("token", "create", "ann", "--role", "admin")["token"]
+    holds(folder.error(REFUSED, "token", "rotate", "--token", ann), "only a session with the server's own token")
+    (folder.path / "token").unlink()
+    (folder.path / "token").mkdir()
+    (folder.path / "token" / "file").touch()
+    holds(folder.error(REFUSED, "token", "rotate"), "the new token cannot be written", "the old one stays")
+    equal(folder.json("ls", "--token", token), [])
+    equal(json.loads((folder.path / "game.muster-server.json").read_text())["token"], token)
+    equal(sorted(path.name for path in folder.path.iterdir() if path.name.startswith("token")), ["token"])
+    folder.stop(server)
+    (folder.path / "kept").write_text("0123456789abcdef\n")
+    server = folder.serve("game.muster", "--token-file", "kept", "--token-fixed")
+    holds(folder.error(REFUSED, "token", "rotate"), "has given it its token")
+    equal(folder.json("ls", "--token", "0123456789abcdef"), [])
+    equal((folder.path / "kept").read_text(), "0123456789abcdef\n")
+    folder.stop(server)
+
+
+def a_users_token_is_exchanged_and_the_user_stays_the_same(folder):
+    with game(folder):
+        old = folder.json("token", "create", "ann", "--role", "edit", "--expires", "30d")["token"]
+        before = folder.json("token", "list")
+        watch = folder.start(MUSTER, "watch", "--token", old, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+        rotated = folder.json("token", "rotate", "ann")
+        equal((rotated["user"], rotated["name"]), (1, "ann"))
+        equal(watch.wait(timeout=20), UNREACHABLE)
+        holds(watch.stderr.read(), "the token was exchanged for a new one")
+        refused_token(folder, old)
+        folder.run("set", "tower", "Health.value", "12", "--token", rotated["token"])
+        after = folder.json("token", "list")
+        equal([{**user, "seen": None} for user in after], [{**user, "seen": None} for user in before])
+        equal(folder.error(REFUSED, "token", "rotate", "bob"), 'there is no user "bob"')
+        holds(folder.error(REFUSED, "token", "rotate", "ann", "--token", rotated["token"]), "admin")
+
+
+def users_who_were_revoked_or_have_expired_are_cleaned_up(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    (folder.path / "town.toml").write_text('[[rule]]\nusers = ["bob"]\ndeny = "muster.Destroy"\n')
+    own = ("--world", "game.muster")
+    for name, more in (("ann", ()), ("bob", ()), ("guest", ("--expires", "6s")), ("dora", ())):
+        folder.run("token", "create", name, "--role", "edit", *more, *own)
+    server = folder.serve("game.muster", "--config", "town.toml")
+    for name in ("ann", "bob"):
+        folder.run("token", "revoke", name)
+    wait_for(lambda: len(folder.run("token", "clean", "--dry").splitlines()) == 3, "nobody expires")
+    equal(folder.run("token", "clean", "--dry").splitlines(),
+          ["would remove user 1, ann", "would remove user 3, guest", "kept bob, whom a rule names"])
+    equal(len(folder.json("token", "list")), 4)
+    equal(folder.json("token", "clean"),
+          {"dry": False, "removed": [{"user": 1, "name": "ann"}, {"user": 3, "name": "guest"}], "kept": ["bob"]})
+    equal([(user["user"], user["name"]) for user in folder.json("token", "list")], [(2, "bob"), (4, "dora")])
+    folder.stop(server)
+    server = folder.serve("game.muster", "--config", "town.toml")  # the rule names a known user
+    equal(folder.json("token", "create", "ann", "--role", "view")["user"], 5)
+    folder.run("token", "create", "bob", "--role", "view")
+    equal(folder.run("token", "clean"), "removed user 2, bob\n")  # the rule concerns the new bob
+    equal(folder.run("token", "clean"), "no user was revoked or has expired\n")
+    equal([user["user"] for user in folder.json("token", "list")], [4, 5, 6])
+    folder.stop(server)
+
+
 def token_says_what_it_needs(folder):
     folder.run("new", "game.muster", "--schema", GAME)
     world = ("--world", "game.muster")
@@ -50,6 +159,8 @@ def token_says_what_it_needs(folder):
     holds(folder.error(USAGE, "token", "revoke", *world), "needs the user's name")
     holds(folder.error(USAGE, "token", "give", "ann", *world), "give")
     equal(folder.error(USAGE, "token", "list", "ann", *world), "token list takes no name")
+    equal(folder.error(USAGE, "token", "clean", "ann", *world), "token clean takes no name")
+    holds(folder.error(USAGE, "token", "rotate", "ann", "--dry", *world), "for token clean")
     holds(folder.error(USAGE, "token", "revoke", "ann", "--role", "view", *world), "for token create")
     for time in ("soon", "30", "-1d", "30y", "2027-02-30", "2027-1-1x", "2027-01-01T25:00:00Z", "1e9d"):
         holds(folder.error(USAGE, "token", "create", "ann", "--role", "view", "--expires", time, *world), f"'{time}' is not a time")

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from shared import DONE, GAME, MUSTER, REFUSED, UNREACHABLE, equal, game, holds
+from shared import DONE, GAME, MUSTER, REFUSED, UNREACHABLE, equal, game, holds, wait_for
 
 
 @contextlib.contextmanager
@@ -122,11 +122,41 @@ def watch_goes_on_when_the_server_is_there_again(folder):
     with watching(folder, "--values") as watch:
         server.kill()
         server.wait()
+        holds(watch.stdout.readline(), "the connection is lost: ", "; trying again for up to 1 min 0 s\n")
         folder.serve(*again)
         holds(watch.stdout.readline(), "@world  the connection was lost and is there again; what happened in the meantime is not shown\n")
         watch.stderr.readline()
         folder.run("set", "/tower", "Health.value", "12")
         holds(watch.stdout.readline(), "/tower (", "game.Health  value=12")
+
+
+def watch_says_at_once_that_the_server_stops(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = folder.serve("game.muster")
+    with watching(folder, "--json") as watch:
+        wait_for(lambda: len(folder.json("who")) == 2, "no watch")
+        folder.stop(server)
+        line = json.loads(watch.stdout.readline())
+        equal((line["what"], line["why"]), ("lost", "the connection is lost: the server stops; trying again for up to 1 min 0 s"))
+        watch.send_signal(signal.SIGINT)
+        equal(watch.wait(timeout=10), DONE)
+
+
+def top_says_at_once_that_the_server_is_gone_and_when_it_is_back(folder):
+    folder.run("new", "game.muster", "--schema", GAME)
+    again = ("game.muster", "--token-file", "token", "--unix", folder.path / "socket")
+    server = folder.serve(*again)
+    top = folder.start(MUSTER, "--timeout", "0.5", "top", "--seconds", "0.2", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    holds(top.stdout.readline(), "nothing happened")
+    folder.stop(server)
+    holds(top.stderr.readline(), "the connection is lost: the server stops; trying again for up to 1 min 0 s\n")
+    time.sleep(1)  # longer than the command waits for an answer
+    equal(top.poll(), None)
+    folder.serve(*again)
+    equal(top.stderr.readline(), "the connection is there again\n")
+    top.send_signal(signal.SIGINT)
+    top.communicate(timeout=10)
+    equal(top.returncode, DONE)
 
 
 def a_command_whose_answer_is_late_ends_with_3_and_says_so(folder):

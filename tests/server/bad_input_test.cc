@@ -216,6 +216,22 @@ TEST_CASE("an id that was not granted creates nothing", "[bad]") {
   CHECK(client.ask<session::GetInfo>()->entities == 0);
 }
 
+TEST_CASE("an id that was granted to another session creates nothing, and stays that session's", "[bad]") {
+  LiveWorld world;
+  Client client = world.client(), other = world.client();
+  const auto granted = other.ask(session::RequestGrant{.count = 2});
+  REQUIRE(granted.has_value());
+  const Entity theirs{granted->first, 1};
+  BatchBuilder builder;
+  builder.append(theirs, Create{});
+  const auto refused = client.push_batch(builder.bytes());
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().fault.reason == "id_not_granted");
+  CHECK(client.ask<session::GetInfo>()->entities == 0);
+  CHECK(other.push_batch(builder.bytes()).has_value());
+  CHECK(client.ask<session::GetInfo>()->entities == 1);
+}
+
 TEST_CASE("ids that a session did not use are there again when it has ended", "[bad]") {
   LiveWorld world;
   const auto granted = [&] {

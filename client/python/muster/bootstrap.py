@@ -16,7 +16,8 @@ _TABLES = {
                "silence_ns_max:ulong ended_code:ushort ended:string playing:bool resume:[ubyte] resume_ns_max:ulong "
                "lineage:ulong not_resumed:string not_resumed_text:string",
     "Fault": "code:ushort closes:bool text:string reason:string type:uint field:string offset:uint entity:Entity "
-             "value:[ubyte] sequence:ulong handled:uint unhandled:uint dead:uint refused:uint",
+             "value:[ubyte] sequence:ulong handled:uint unhandled:uint dead:uint refused:uint "
+             "resume_at:string",
     "Schema": "index:uint count:uint bytes:[ubyte]",
 }
 _CODES = {"none": 0, "bad_frame": 1, "bad_batch": 2, "bad_protocol": 3, "bad_token": 4, "hello_expected": 5,

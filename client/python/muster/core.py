@@ -95,6 +95,7 @@ class Core:
         self.grants = []  # of ids: [first, end]
         self.error = None
         self.resumes = resumes
+        self.moved_to = ""  # the address at which the session is resumed, if another one
         # "greeting": connected again, but the session has not been resumed yet.
         self.line = "up"
         self.lineage, self.run_epochs = 0, set()
@@ -402,6 +403,7 @@ class Core:
             return
         if name == SESSION + "Fault":
             fault = frame.batch.message(0, self.words)
+            self.moved_to = getattr(fault, "resume_at", "") or self.moved_to
             if fault.closes:
                 self._closed_by(fault)
                 return
@@ -460,6 +462,7 @@ class Core:
             return False
         elif name == SESSION + "Fault":
             fault = frame.batch.message(0, self.words)
+            self.moved_to = getattr(fault, "resume_at", "") or self.moved_to
             if fault.closes:
                 self._closed_by(fault)
         else:

@@ -16,6 +16,7 @@ from .batch import frame_of
 from .core import Ask, Core, late
 from .errors import Late, Lost, Mistaken, MusterError
 from .resuming import FIRST_PAUSE_S, PAUSE_MAX_S, NotResumed
+from .where import split_world
 
 OUTGOING_BYTES_MAX = 1 << 22
 #: A connection on which nothing arrives for so long is lost. The server is asked for a sign of life
@@ -156,6 +157,7 @@ class Link:
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, PAUSE_MAX_S)
+            self._move()
             try:
                 # A server that was started again, or elsewhere, has written another address file.
                 self.address, self.tls, self.token = self.find_again()
@@ -176,6 +178,13 @@ class Link:
                 return
         self._stop()
 
+    def _move(self):
+        """Goes to the address that the server has named, if it has named one."""
+        if not self.core.moved_to:
+            return
+        self.address, self.hello["world"] = split_world(self.core.moved_to)
+        self.tls = tls_for(self.address, self.tls and self.tls.cafile, self.tls and self.tls.fingerprint)
+
     async def _greet_again(self):
         """Says hello on a new connection, and continues the session there."""
         core = self.core
@@ -183,7 +192,9 @@ class Link:
         hello = dict(self.hello, resume=before.resume, session=before.session, epoch=epoch, lineage=lineage,
                      secret=before.secret, last_sequence=core.sequence)
         try:
-            await self.session._greet(self.token, self.is_trusted, hello)
+            # A program between client and server can name an address, too. A certificate for that
+            # address does not show that it is the server that was meant.
+            await self.session._greet(self.token, self.is_trusted and not core.moved_to, hello)
             if not core.welcome.resumed:
                 self._writer.write(frame_of(core.control("Goodbye"), 0))  # to the new session
                 raise NotResumed(core.welcome.not_resumed_text, reason=core.welcome.not_resumed)

@@ -11,7 +11,7 @@ import unittest.mock
 
 import muster
 from muster.where import Where
-from support import WorldTest
+from support import Programs, WorldTest
 
 TOKEN = "the token of these tests, long enough"
 
@@ -154,6 +154,23 @@ class Resume(WorldTest):
             while "Bob" not in [each.name for each in people.here.values()]:
                 self.assertIsNotNone(people.next(30))
             self.assertEqual([each.selection for each in bob.presence() if each.session == number], [[orc]])
+
+    def test_a_session_goes_to_the_address_that_a_server_names_before_it_stops(self):
+        path = self.serve_with_token()
+        address = json.loads((self.path / "w.muster-server.json").read_text())["address"]
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            elsewhere = f"127.0.0.1:{taken.getsockname()[1]}"
+        world = self.connect(address, token=TOKEN, resumes=True)
+        with world.watch() as watch:
+            orc = world.create("orc", ("Health", {"value": 1}))
+            world.wait_durable(world.rename(orc, "kept"))
+            self.connect(path).ask("Drain", time_ns=0, resume_at=elsewhere)
+            self.assertEqual(self.server.wait(timeout=20), 0)
+            self.server = self.folder.start(Programs.server, "w.muster", "--token-file", "token", "--listen", elsewhere, "--quiet")
+            world.set_field(orc, "Health.value", 2)
+            watch.catch_up()
+            self.assertEqual((world.resumed, watch[orc].name, watch[orc]["Health"].value), (1, "kept", 2))
+            self.assertEqual(json.loads((self.path / "w.muster-server.json").read_text())["address"], elsewhere)
 
     def test_what_the_world_lost_with_its_server_leaves_the_watch(self):
         path = self.serve_with_token("--durability", "checkpoint", "--autosave", "0")

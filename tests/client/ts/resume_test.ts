@@ -142,6 +142,29 @@ test('a session goes on with a server that was killed and started again, and its
   await until('the replica has all', () => replica.size === 4);
 });
 
+test('a session goes to the address that a server names before it stops', async (t) => {
+  const world = new World();
+  t.after(() => world.end());
+  const options = ['--token-file', join(world.folder, 'token')];
+  await world.start(...options);
+  const free = createServer();
+  await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
+  const elsewhere = `127.0.0.1:${(free.address() as AddressInfo).port}`;
+  await new Promise((resolve) => free.close(resolve));
+  const client = await world.connect('tcp', { resumes: true });
+  const entity = await client.create(nil, 'first');
+  const replica = new Replica();
+  await replica.follow(client);
+  const interrupted = new Promise<Error>((resolve) => client.on_interrupted(resolve));
+  assert.equal((await client.ask(session.Drain, { time_ns: 0n, resume_at: elsewhere })).time_ns, 0n);
+  assert.match((await interrupted).message, new RegExp(elsewhere));
+  await until('the server has ended', () => world.has_ended);
+  const renamed = client.rename(entity, 'elsewhere');
+  await world.start(...options, '--listen', elsewhere);
+  await renamed;
+  await until('the replica has the name', () => replica.get(entity)?.name === 'elsewhere');
+});
+
 test('a request that was made without a stream is sent on the next one, even if it could not be sent twice', async (t) => {
   const world = new World();
   t.after(() => world.end());

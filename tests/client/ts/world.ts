@@ -46,7 +46,11 @@ export class World {
   async start(...more: string[]): Promise<void> {
     const server = spawn(
       program('MUSTER_SERVER'),
-      [this.path, '--listen', '127.0.0.1:0', '--unix', join(this.folder, 's'), '--quiet', ...more],
+      [
+        this.path,
+        ...(more.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']),
+        ...['--unix', join(this.folder, 's'), '--quiet', ...more],
+      ],
       {
         stdio: ['ignore', 'ignore', 'inherit'],
       },
@@ -66,6 +70,9 @@ export class World {
     const ended = once(server, 'exit');
     server.kill(signal);
     await ended;
+  }
+  get has_ended(): boolean {
+    return this.server !== null && this.server.exitCode !== null;
   }
   signal(signal: NodeJS.Signals): void {
     this.server?.kill(signal);

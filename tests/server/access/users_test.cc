@@ -67,6 +67,53 @@ TEST_CASE("a user has the role and the number it was given, also after a restart
   REQUIRE(again.all().size() == 2);
 }
 
+TEST_CASE("a user whose token is exchanged stays the same, and the old token ends", "[users]") {
+  const test::Folder folder;
+  const std::string path = folder / "w.muster-users";
+  Users users({}, path);
+  const auto ann = users.create("ann", session::Role::edit, 1'900'000'000, noon).value();
+  const auto bob = users.create("bob", session::Role::view, 0, noon).value();
+  const auto change = users.to_rotate("ann").value();
+  CHECK(users.admit(ann.token, noon).user == 1);  // until the change is made
+  REQUIRE(Users::write(change));
+  users.accept(change);
+  CHECK(change.token.size() == 32);
+  CHECK(change.token != ann.token);
+  const Users again({}, path);
+  for (const Users* const each : {static_cast<const Users*>(&users), &again}) {
+    CHECK_FALSE(each->admit(ann.token, noon).rights.any());
+    CHECK(each->admit(change.token, noon).user == 1);
+    CHECK(each->admit(change.token, noon).rights.role == session::Role::edit);
+    CHECK_FALSE(each->admit(change.token, at(1'900'000'000)).rights.any());
+    CHECK(each->admit(bob.token, noon).user == 2);
+  }
+  REQUIRE(users.revoke("bob"));
+  CHECK(std::string(users.to_rotate("bob").error().reason) == "not_found");
+}
+
+TEST_CASE("users who were revoked or have expired can be removed, and their numbers are not used again", "[users]") {
+  const test::Folder folder;
+  const std::string path = folder / "w.muster-users";
+  Users users({}, path);
+  for (const char* name : {"ann", "bob", "guest"})
+    REQUIRE(users.create(name, session::Role::view, name[0] == 'g' ? 1'800'000'060 : 0, noon));
+  REQUIRE(users.revoke("ann"));
+  CHECK(users.past_users(noon).size() == 1);
+  const auto past = users.past_users(at(1'800'000'060));
+  REQUIRE(past.size() == 2);
+  CHECK((past[0].number == 1 && past[1].number == 3));
+  const auto change = users.to_remove({1, 3}).value();
+  REQUIRE(Users::write(change));
+  users.accept(change);
+  Users again({}, path);
+  for (Users* const each : {&users, &again}) {
+    REQUIRE(each->all().size() == 1);
+    CHECK(each->all()[0].name == "bob");
+  }
+  CHECK(again.create("ann", session::Role::view, 0, noon).value().user == 4);
+  CHECK(std::string(Users({}, "").to_remove({1}).error().reason) == "no_users");
+}
+
 TEST_CASE("a user's number is never given to another", "[users]") {
   const test::Folder folder;
   const std::string path = folder / "w.muster-users";
