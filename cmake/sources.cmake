@@ -225,6 +225,8 @@ set(muster_server_sources
   server/access/sight.cc
   server/access/suggestion.cc
   server/access/users.cc
+  server/assets/asset_folder.cc
+  server/assets/asset_requests.cc
   server/desk/asked_figures.cc
   server/desk/desk.cc
   server/desk/desk_away.cc

@@ -41,7 +41,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   }
 
   void stop() override { abort(); }
-  bool is_answered() const override { return phase_ == Phase::working || phase_ == Phase::writing; }
+  bool is_answered() const override { return phase_ != Phase::reading && phase_ != Phase::closing; }
   void give_way() override {
     host_.refusals.note(address_, "too many connections without a Hello", Clock::now());
     abort();
@@ -56,6 +56,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
         if (!reader_.has_more()) return abort();
         too_late_ = true;
         return refuse({408, "the request was not complete in time"});
+      case Phase::receiving:
       case Phase::working:
       case Phase::writing: return spent > limits_.stall_max ? abort() : void();
       case Phase::closing: return spent > linger_max ? abort() : void();
@@ -63,7 +64,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   }
 
  private:
-  enum class Phase : std::uint8_t { reading, working, writing, closing };
+  enum class Phase : std::uint8_t { reading, receiving, working, writing, closing };
 
   void enter(Phase phase) {
     phase_ = phase;
@@ -79,6 +80,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   void end() {
     ++work_;
     if (stream_) stream_->close();
+    drop_body();
     events_.known();
     if (const auto ended = std::exchange(events_.ended, nullptr)) ended();
   }
@@ -120,6 +122,7 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
       case Site::Reply::Kind::file: return open_file(std::move(reply));
       case Site::Reply::Kind::session: return open_session(asked, reply.world);
       case Site::Reply::Kind::later: return ask(std::move(reply));
+      case Site::Reply::Kind::body: return take_body(std::move(reply), asked.body_bytes.value_or(0));
     }
   }
 
@@ -182,6 +185,66 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
         if (self->work_ == work) self->send(std::move(answer));
       });
     });
+  }
+
+  // --- bodies
+
+  void take_body(Site::Reply reply, std::uint64_t bytes) {
+    body_ = std::move(reply.body);
+    unread_ = bytes;
+    bytes_ = reader_.take(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, piece_bytes)));
+    bytes_.empty() ? receive_body() : pass_body_on();
+  }
+
+  void receive_body() {
+    if (unread_ == 0) return answer_body();
+    enter(Phase::receiving);
+    bytes_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(unread_, piece_bytes)));
+    ++pending_;
+    stream_->read_some(bytes_, [self = shared_from_this()](StreamRead got) {
+      --self->pending_;
+      if (got.end != StreamRead::End::none) return self->end();
+      self->bytes_.resize(got.bytes);
+      self->pass_body_on();
+    });
+  }
+
+  /// Passes received bytes on, on the thread that may wait for the disk.
+  void pass_body_on() {
+    struct Piece {
+      std::vector<std::byte> bytes;
+      bool needs_more = false;
+    };
+    auto piece = std::make_shared<Piece>(std::move(bytes_));
+    unread_ -= piece->bytes.size();
+    enter(Phase::working);
+    host_.loop.run_beside(
+        Loop::Beside::files, [piece, body = body_] { piece->needs_more = body->take(piece->bytes); },
+        [weak = weak_from_this(), work = work_, piece] {
+          const auto self = weak.lock();
+          if (!self || self->work_ != work) return;
+          self->bytes_ = std::move(piece->bytes);
+          piece->needs_more ? self->receive_body() : self->answer_body();
+        });
+  }
+
+  /// Sends the answer, and closes the connection because some of the body may be unread.
+  void answer_body() {
+    auto answer = std::make_shared<HttpAnswer>();
+    enter(Phase::working);
+    host_.loop.run_beside(
+        Loop::Beside::files, [answer, body = std::move(body_)] { *answer = body->done(); },
+        [weak = weak_from_this(), work = work_, answer] {
+          const auto self = weak.lock();
+          if (!self || self->work_ != work) return;
+          answer->closes = true;
+          self->send(std::move(*answer));
+        });
+  }
+
+  /// Drops an incomplete body on the thread that may wait for the disk.
+  void drop_body() {
+    if (body_) host_.loop.run_beside(Loop::Beside::files, [body = std::exchange(body_, nullptr)] {}, [] {});
   }
 
   // --- answers
@@ -291,7 +354,9 @@ class HttpConnection final : public ServedStream, public std::enable_shared_from
   HttpAnswer answer_;
   std::vector<std::byte> bytes_;      // bytes being sent
   std::array<std::byte, 4096> rest_;  // discarded bytes
-  std::uint64_t unsent_ = 0;          // bytes of the body that follow `bytes_`
+  std::shared_ptr<BodyTaker> body_;   // takes the rest of the current request, of `unread_` bytes
+  std::uint64_t unread_ = 0;
+  std::uint64_t unsent_ = 0;  // bytes of the body that follow `bytes_`
   std::size_t thrown_away_ = 0;
   int pending_ = 0;         // number of pending reads and writes
   std::uint64_t work_ = 0;  // number of the current request; results for any other request are too

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <thread>
 
+#include "server/assets/asset_requests.h"
 #include "server/desk/asked_figures.h"
 #include "server/door/disk_thread.h"
 #include "server/door/http_connection.h"
@@ -233,6 +234,15 @@ struct Listener::Impl final : Loop {
                                slices.make(options.world_folder + "/" + options.world_file, std::move(then),
                                            options.tick_hashes);
                              }},
+          [this, folder = std::make_shared<const AssetFolder>(options.world_file.empty() ? "" : options.world_folder)](
+              const HttpRequest& request, std::vector<std::string> parts) {
+            const auto token = bearer_token(request);
+            const Rights rights = token ? door.users.admit(*token, Users::Clock::now()).rights : Rights();
+            if (!rights.any()) return refused_token(token.has_value());
+            if (changes_assets(request) && rights.role < RemoteRight::edit)
+              return Site::Reply{Site::Reply::Kind::answer, refused_asset_change()};
+            return asset_reply(folder, request, std::move(parts), [] { return std::nullopt; });
+          },
           [this, sees_all](std::string_view token) { return sees_all(door.users.admit(token, Users::Clock::now())); });
       http.emplace(HttpHost{
           desk.limits(), door.refusals, *this, site->rules(),

@@ -36,10 +36,18 @@ bool Admissions::opens(const std::string& world, std::string_view token) {
   return users && accepts_token(*users, token);
 }
 
+bool Admissions::edits(const std::string& world, std::string_view token) {
+  return may(world, token, RemoteRight::edit);
+}
+
 bool Admissions::controls(const std::string& world, std::string_view token) {
+  return may(world, token, RemoteRight::control);
+}
+
+bool Admissions::may(const std::string& world, std::string_view token, RemoteRight right) {
   if (is_hosts(token)) return true;
   const auto users = users_of(world);
-  return users && users->admit(token, Users::Clock::now()).rights.role >= RemoteRight::control;
+  return users && users->admit(token, Users::Clock::now()).rights.role >= right;
 }
 
 bool Admissions::opens(const std::string& world, const session::Hello& hello) {

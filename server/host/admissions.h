@@ -24,6 +24,8 @@ class Admissions {
   bool is_hosts(std::string_view token) const;
   /// Returns true if the token opens the world, which need not exist.
   bool opens(const std::string& world, std::string_view token);
+  /// Returns true if the token allows editing the world.
+  bool edits(const std::string& world, std::string_view token);
   /// Returns true if the token allows controlling the world.
   bool controls(const std::string& world, std::string_view token);
   /// Returns true if the client knows a token that opens the world.
@@ -37,6 +39,7 @@ class Admissions {
     ino_t inode = 0;
     std::shared_ptr<const Users> users;  // null if the list cannot be read
   };
+  bool may(const std::string& world, std::string_view token, RemoteRight right);
   std::shared_ptr<const Users> users_of(const std::string& world);
 
   const WorldFolders folders_;

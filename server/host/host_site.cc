@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "messages/json_writer.h"
+#include "server/assets/asset_requests.h"
 #include "server/figures/figures.h"
 #include "server/host/start_page.h"
 #include "server/host/world_name.h"
@@ -97,13 +98,14 @@ Site::Reply HostSite::reply(const HttpRequest& request, const RequestSource& sou
 
 Site::Reply HostSite::judged(const HttpRequest& request, const RequestSource& source) {
   if (auto fault = source_fault(request, source, rules_)) return {Kind::answer, std::move(*fault)};
-  if (request.has_body) return sentence(400, "requests with a body are not supported");
   const bool reads = request.method == "GET" || request.method == "HEAD";
   // The page of a world is a folder.
   const std::string target = request.target.substr(0, request.target.find('?'));
   const bool is_folder = target.size() > 1 && target.ends_with('/');
   const auto path = path_of(is_folder ? target.substr(0, target.size() - 1) : target);
   if (!path) return sentence(400, "the request's target is not a path");
+  if (path->size() >= 3 && path->front() == "w" && (*path)[2] == "files") return assets_of_world(request, *path);
+  if (request.has_body) return sentence(400, "requests with a body are not supported");
   if (!path->empty() && path->front() == "w" && path->size() >= 2) {
     if (!reads) return {Kind::answer, wrong_method("GET, HEAD")};
     if (path->size() == 2 && !is_folder) {
@@ -154,6 +156,19 @@ Site::Reply HostSite::of_world(const HttpRequest& request, const RequestSource& 
     return world_file_reply(files, parts).open();
   };
   return reply;
+}
+
+Site::Reply HostSite::assets_of_world(const HttpRequest& request, const std::vector<std::string>& path) {
+  const auto token = bearer_token(request);
+  if (!token) return refused_token(false);
+  auto folder = std::make_shared<const AssetFolder>(reception_.folders.folder_of(path[1]));
+  return asset_reply(std::move(folder), request, {path.begin() + 3, path.end()},
+                     [admissions = reception_.admissions, world = path[1], token = std::string(*token),
+                      changes = changes_assets(request)]() -> std::optional<HttpAnswer> {
+                       if (!admissions->opens(world, token)) return refused_token(true).answer;
+                       if (changes && !admissions->edits(world, token)) return refused_asset_change();
+                       return std::nullopt;
+                     });
 }
 
 Site::Reply HostSite::slice_of_world(const HttpRequest& request, const std::string& world) {

@@ -2,6 +2,7 @@
 //
 //   GET  /                        the page that lists the worlds
 //   GET  /w/NAME/...              the editor's page, the files next to the world, and its session
+//        /w/NAME/files...         the assets of the world (server/assets/asset_requests.h)
 //   GET  /w/NAME/slice            a slice of the world, for tokens that may control it
 //   GET  /worlds                  the worlds that the token opens, as JSON, or, for /worlds?text, as
 //                                 lines of name, state, visitors, bytes and error between tabs
@@ -39,6 +40,7 @@ class HostSite {
   using Then = std::function<void(HttpAnswer)>;
   Site::Reply judged(const HttpRequest& request, const RequestSource& source);
   Site::Reply of_world(const HttpRequest& request, const RequestSource& source, const std::vector<std::string>& path);
+  Site::Reply assets_of_world(const HttpRequest& request, const std::vector<std::string>& path);
   Site::Reply slice_of_world(const HttpRequest& request, const std::string& world);
   Site::Reply act(const HttpRequest& request, const std::vector<std::string>& path);
   void list(const std::string& token, bool as_text, const Then& then);

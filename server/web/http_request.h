@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,6 +27,8 @@ struct HttpRequest {
 
   /// True if the request has a body.
   bool has_body = false;
+  /// The length of the body if it was announced, 0 if there is none.
+  std::optional<std::uint64_t> body_bytes = 0;
   bool keeps_alive = false;  ///< true if another request may follow on the connection
 };
 

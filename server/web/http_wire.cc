@@ -68,6 +68,8 @@ HttpRequest request_of(const Parser& parser) {
   request.upgrades = boost::beast::websocket::is_upgrade(head);
   const auto length = parser.content_length();
   request.has_body = parser.chunked() || (length && *length > 0);
+  if (parser.chunked()) request.body_bytes.reset();
+  if (length) request.body_bytes = *length;
   request.keeps_alive = parser.keep_alive();
   split_address(request);
   return request;
@@ -105,6 +107,13 @@ std::span<std::byte> HttpReader::room() {
 
 void HttpReader::received(std::size_t bytes) noexcept { impl_->end += bytes; }
 
+std::vector<std::byte> HttpReader::take(std::size_t bytes_max) {
+  const std::size_t bytes = std::min(bytes_max, impl_->end - impl_->begin);
+  const std::byte* const first = impl_->buffer.data() + impl_->begin;
+  impl_->begin += bytes;
+  return {first, first + bytes};
+}
+
 bool HttpReader::has_more() const noexcept { return impl_->end > impl_->begin || impl_->parser; }
 
 std::expected<std::optional<HttpRequest>, HttpFault> HttpReader::next() {
@@ -115,6 +124,7 @@ std::expected<std::optional<HttpRequest>, HttpFault> HttpReader::next() {
     impl.parser.emplace();
     impl.parser->header_limit(static_cast<std::uint32_t>(impl.limit));
     impl.parser->eager(false);
+    impl.parser->body_limit(boost::none);  // whoever takes a body judges its length
   }
   error_code error;
   impl.begin += impl.parser->put(boost::asio::buffer(impl.buffer.data() + impl.begin, impl.end - impl.begin), error);

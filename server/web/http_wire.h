@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/web/http_answer.h"
 #include "server/web/http_request.h"
@@ -20,9 +21,9 @@ struct HttpFault {
   std::string text;
 };
 
-/// Splits a byte stream into the heads of requests. Does not read bodies. After answering a request
-/// that has a body, the caller must end the connection. Uses slightly more memory than one head
-/// needs. Must be used by only one thread at a time.
+/// Splits a byte stream into the heads of requests. Does not parse bodies. After answering a
+/// request that has a body, the caller must end the connection. Uses slightly more memory than one
+/// head needs. Must be used by only one thread at a time.
 class HttpReader {
  public:
   explicit HttpReader(std::size_t head_bytes_max);
@@ -36,6 +37,9 @@ class HttpReader {
   /// Returns the next complete request, or nothing if more bytes are needed. After a fault, every
   /// further call returns the same fault.
   [[nodiscard]] std::expected<std::optional<HttpRequest>, HttpFault> next();
+  /// Returns bytes that follow the request that next() has returned, at most `bytes_max`. They may
+  /// be the beginning of its body, and the rest of it comes from the stream.
+  std::vector<std::byte> take(std::size_t bytes_max);
   /// Returns true if bytes have arrived that no returned request contains.
   bool has_more() const noexcept;
 

@@ -78,13 +78,14 @@ void add_common_fields(HttpAnswer& answer) {
 }
 
 Site::Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
-           AskFigures ask_figures, Slices slices, std::function<bool(std::string_view)> sees_all)
+           AskFigures ask_figures, Slices slices, Assets assets, std::function<bool(std::string_view)> sees_all)
     : page_(std::move(page)),
       files_(std::make_shared<const WorldFiles>(std::move(files))),
       rules_(std::move(rules)),
       is_token_(std::move(is_token)),
       ask_figures_(std::move(ask_figures)),
       slices_(std::move(slices)),
+      assets_(std::move(assets)),
       sees_all_(std::move(sees_all)) {}
 
 Site::Reply Site::reply(const HttpRequest& request, const RequestSource& source) const {
@@ -121,10 +122,11 @@ Site::Reply session_reply(const HttpRequest& request) {
 
 Site::Reply Site::judged(const HttpRequest& request, const RequestSource& source) const {
   if (auto fault = source_fault(request, source, rules_)) return {Kind::answer, std::move(*fault)};
-  if (request.method != "GET" && request.method != "HEAD") return {Kind::answer, wrong_method("GET, HEAD")};
-  if (request.has_body) return sentence(400, "requests with a body are not supported");
   const auto path = path_of(request.target);
   if (!path) return sentence(400, "the request's target is not a path");
+  if (!path->empty() && path->front() == "files" && assets_) return assets_(request, {path->begin() + 1, path->end()});
+  if (request.method != "GET" && request.method != "HEAD") return {Kind::answer, wrong_method("GET, HEAD")};
+  if (request.has_body) return sentence(400, "requests with a body are not supported");
 
   if (path->empty()) return {Kind::answer, page_file(page_, request, "index.html", source.is_secure)};
   const std::string& first = path->front();

@@ -1,11 +1,12 @@
 // Answers HTTP requests according to their rights. Serves the editor's page, files next to the
-// world, and statistics, and accepts upgrades to a WebSocket. Does not use sockets.
+// world, and statistics, takes uploads, and accepts upgrades to a WebSocket. Does not use sockets.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,17 @@
 
 namespace muster {
 
+/// Takes the body of a request. All calls are made on the thread for files, and so is the
+/// destructor, unless the program ends.
+class BodyTaker {
+ public:
+  virtual ~BodyTaker() = default;
+  /// Takes the next bytes. Returns false if the rest is not needed.
+  virtual bool take(std::span<const std::byte> bytes) = 0;
+  /// Returns the answer. Called once, after all bytes or after take() has returned false.
+  virtual HttpAnswer done() = 0;
+};
+
 /// Must be used only on the listener's thread.
 class Site {
  public:
@@ -28,11 +40,15 @@ class Site {
     std::function<bool(std::string_view token)> may_ask;
     std::function<void(std::function<void(HttpAnswer)>)> ask;  ///< see Reply::ask
   };
+  struct Reply;
+  /// Replies to requests whose path begins with "files"; gets the rest of the path. May be null.
+  using Assets = std::function<Reply(const HttpRequest& request, std::vector<std::string> parts)>;
   /// `is_token` returns true if a token allows viewing the world. It must take the same time for
   /// all tokens of the same length. `sees_all` returns false for a valid token whose user has
   /// limited sight; if it is null, all users see everything.
   Site(PageFiles page, WorldFiles files, HostRules rules, std::function<bool(std::string_view)> is_token,
-       AskFigures ask_figures, Slices slices = {}, std::function<bool(std::string_view)> sees_all = {});
+       AskFigures ask_figures, Slices slices = {}, Assets assets = {},
+       std::function<bool(std::string_view)> sees_all = {});
 
   struct Reply {
     enum class Kind : std::uint8_t {
@@ -41,6 +57,7 @@ class Site {
       file,         ///< send the result of `open`
       session,      ///< open a WebSocket
       later,        ///< send what `ask` supplies
+      body,         ///< pass the request's body, of HttpRequest::body_bytes, to `body`
     };
     Kind kind = Kind::answer;
     HttpAnswer answer;
@@ -50,6 +67,7 @@ class Site {
     std::function<HttpAnswer()> open = {};
     /// Calls its argument once with the answer, on any thread, except for `head_only` and `closes`.
     std::function<void(std::function<void(HttpAnswer)>)> ask = {};
+    std::shared_ptr<BodyTaker> body = {};
     std::string world = {};  ///< the world whose session is opened, if the program has several
   };
   const HostRules& rules() const noexcept { return rules_; }
@@ -66,6 +84,7 @@ class Site {
   std::function<bool(std::string_view)> is_token_;
   AskFigures ask_figures_;
   Slices slices_;
+  Assets assets_;
   std::function<bool(std::string_view)> sees_all_;
 };
 

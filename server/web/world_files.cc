@@ -35,6 +35,10 @@ std::string last_name(std::string_view path) {
 
 }  // namespace
 
+bool is_served_suffix(const std::string& name) {
+  return std::ranges::find(suffixes, suffix_of(name)) != std::end(suffixes);
+}
+
 WorldFiles::WorldFiles(const std::string& folder, std::string world) : world_(std::move(world)) {
   std::error_code failure;
   // Empty if there is no such folder.
@@ -67,7 +71,7 @@ std::expected<OpenFile, HttpAnswer> WorldFiles::open(const std::vector<std::stri
   struct stat found;
   if (::fstat(place.descriptor(), &found) != 0 || !S_ISREG(found.st_mode)) return none();
   for (const std::string& asked : {parts.back(), name})
-    if (is_the_worlds(asked) || std::ranges::find(suffixes, suffix_of(asked)) == std::end(suffixes)) return not_given();
+    if (is_the_worlds(asked) || !is_served_suffix(asked)) return not_given();
   struct stat worlds;
   if (!world_.empty() && ::stat((folder_ + "/" + world_).c_str(), &worlds) == 0 && worlds.st_dev == found.st_dev &&
       worlds.st_ino == found.st_ino)

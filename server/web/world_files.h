@@ -10,6 +10,9 @@
 
 namespace muster {
 
+/// Returns true if the suffix of a name is that of a model, a texture, or model data.
+bool is_served_suffix(const std::string& name);
+
 /// Opens only files in or below one directory. Immutable. May be used on any thread.
 class WorldFiles {
  public:

@@ -4,6 +4,7 @@ import { tinykeys } from 'tinykeys';
 
 import { is_nil } from 'muster-client';
 
+import { take_drops } from './assets/file_drop.js';
 import { structure_commands } from './arrange/structure.js';
 import { Model } from './model/model.js';
 import { as_sentence } from './model/sentences.js';
@@ -67,21 +68,7 @@ function is_pressing(event: KeyboardEvent): boolean {
   return false;
 }
 
-// Disables dragging text and images, and keeps dropped files from replacing the page.
-addEventListener('dragstart', (event) => event.preventDefault());
-for (const kind of ['dragover', 'drop'] as const)
-  addEventListener(kind, (event) => {
-    const { dataTransfer: brought, target } = event;
-    const has_files = brought?.types.includes('Files') ?? false;
-    if (!has_files && (target as HTMLElement | null)?.tagName === 'INPUT') return;
-    event.preventDefault();
-    if (brought) brought.dropEffect = 'none';
-    if (kind === 'drop' && has_files)
-      model.notices.say(
-        'problem',
-        'Files cannot be dropped here. In a terminal, "muster import FILE WORLD" imports a model into the world.',
-      );
-  });
+take_drops(model, ui);
 
 /** Returns true if the viewport has the focus, or if nothing has. */
 function is_in_viewport(event: Event): boolean {

@@ -1,5 +1,7 @@
 // What a hand does by accident, or without looking: it loses nothing, and no other thing than the one that was meant is changed.
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 
 import { nil } from 'muster-client';
 import type { Client } from 'muster-client';
@@ -176,7 +178,7 @@ test('a name has no spaces around it; one that is taken is refused in the words 
   await until('the name is back', async () => (await has_children(other, red)).join() === 'tower-12,keep');
 });
 
-test('a file that is dropped on the page does not take it away, and it is said how models come in', async (t) => {
+test('a file that is dropped on the page does not take it away: it is stored once, wherever it falls', async (t) => {
   const world = await World.serve(t, scene);
   const editor = await Editor.open(t, world);
   const { page } = editor;
@@ -193,7 +195,8 @@ test('a file that is dropped on the page does not take it away, and it is said h
     return said;
   });
   assert.deepEqual(taken, Array(6).fill(true));
-  await page.locator('.notice', { hasText: 'muster import' }).first().waitFor();
+  await until('it is stored', () => existsSync(join(world.folder, 'assets/house.gltf')));
+  await page.locator('.notice', { hasText: 'assets/house.gltf is there already' }).first().waitFor();
 });
 
 test('Space pauses and plays after a click on any button; one that was reached by keys is pressed', async (t) => {

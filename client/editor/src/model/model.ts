@@ -17,6 +17,7 @@ import type {
   TypeDescriptor,
 } from 'muster-client';
 
+import { AssetFiles } from '../assets/asset_files.js';
 import { Clock } from './clock.js';
 import { Commands } from './commands.js';
 import { Edits } from './edits.js';
@@ -41,7 +42,7 @@ import { TemplateLinks } from '../templates/template_links.js';
 import { SiblingOrder } from './sibling_order.js';
 import { Steps } from './steps.js';
 import type { Placer } from '../view/world.js';
-import { leaves_folder } from './world_folder.js';
+import { leaves_folder, world_file } from './world_folder.js';
 
 /**
  * Components that the viewport draws, the links to templates, and the order of roots. Their values
@@ -78,6 +79,7 @@ export class Model {
   readonly run: Run;
   readonly kept: KeptEdits;
   readonly templates: TemplateLinks;
+  readonly assets = new AssetFiles();
   /** Who else is in the world. */
   readonly people: People;
   /** Entities that this page hides or locks. */
@@ -176,6 +178,7 @@ export class Model {
   start(): void {
     this.order.open(nil);
     this.keeper.start();
+    this.assets.start(() => this.client.peek() !== null);
   }
   /**
    * Adds a listener for changes of whole states or parts of them. The first call reports everything
@@ -258,13 +261,15 @@ export class Model {
   async fetch_file(path: string): Promise<ArrayBuffer> {
     if (leaves_folder(path))
       throw new Error("it is outside the world's folder, and models must be in that folder or below it");
-    const url = 'world/' + path.split('/').map(encodeURIComponent).join('/');
-    const answer = await fetch(url, { headers: { Authorization: 'Bearer ' + token_here() } });
-    if (!answer.ok) {
-      const why = (await answer.text().catch(() => '')).trim().slice(0, 200);
-      throw new Error(why || answer.statusText || `the server answered ${answer.status}`);
-    }
-    return answer.arrayBuffer();
+    return (await world_file('GET', path)).arrayBuffer();
+  }
+  /** Returns the reason why a file cannot be fetched, or nothing if it can. */
+  async why_no_file(path: string): Promise<string> {
+    if (leaves_folder(path)) return "it is outside the world's folder";
+    return world_file('HEAD', path).then(
+      () => '',
+      (error: Error) => error.message,
+    );
   }
   /** Ends the choice of an entity for a field. */
   pick(entity: Entity): void {

@@ -41,7 +41,20 @@ export function App(): JSX.Element {
       <StatusBar />
       <NoticeList />
       <Overlays />
+      <AssetPaths />
     </div>
+  );
+}
+
+/** The choices of fields that name files. */
+function AssetPaths(): JSX.Element {
+  const { model } = usePage();
+  return (
+    <datalist id="asset-paths">
+      {(model.assets.list.value ?? []).map(({ path }) => (
+        <option key={path} value={path} />
+      ))}
+    </datalist>
   );
 }
 

@@ -4,6 +4,7 @@ import { id_text } from 'muster-client';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
+import { AssetList } from '../assets/asset_list.js';
 import { chain_of } from '../model/messages.js';
 import type { MessageLine } from '../model/messages.js';
 import { counted, short_text } from '../model/numbers.js';
@@ -22,12 +23,14 @@ const line_height = 22;
 export function Console(): JSX.Element {
   const { model, ui } = usePage();
   const filter = useSignal('');
+  const asset_filter = useSignal('');
   const tabs: [ConsoleTab, string][] = [
     ['messages', 'Messages'],
     ['send', 'Send'],
     ['history', 'History'],
     ['run', model.run.playing.value ? 'Edits of the run' : 'Edits of the last run'],
     ['templates', 'Templates'],
+    ['assets', 'Assets'],
     ['log', 'Log'],
   ];
   const shown_tabs = tabs.filter(
@@ -102,6 +105,23 @@ export function Console(): JSX.Element {
             </button>
           </>
         )}
+        {ui.tab.value === 'assets' && (
+          <label class="search console-filter">
+            <Icon name="search" size={14} />
+            <input
+              type="text"
+              role="searchbox"
+              aria-label="Find assets"
+              placeholder="Find: parts of the path"
+              spellcheck={false}
+              value={asset_filter.value}
+              onInput={(event) => (asset_filter.value = event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key === 'Escape') asset_filter.value = '';
+              }}
+            />
+          </label>
+        )}
         {ui.tab.value === 'log' && (
           <>
             <button
@@ -125,6 +145,7 @@ export function Console(): JSX.Element {
         {ui.tab.value === 'history' && <HistoryList />}
         {ui.tab.value === 'run' && <RunEditList />}
         {ui.tab.value === 'templates' && <TemplateList />}
+        {ui.tab.value === 'assets' && <AssetList filter={asset_filter.value} />}
         {ui.tab.value === 'log' && <LogList />}
       </div>
     </section>

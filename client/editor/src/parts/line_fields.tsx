@@ -150,6 +150,7 @@ export function TextField({ field, path, label, values, sink, is_wrong }: LinePr
         autocomplete="off"
         aria-label={label}
         aria-invalid={is_wrong || undefined}
+        list={field.asset ? 'asset-paths' : undefined}
         placeholder={is_mixed ? 'mixed' : field.asset ? 'no file' : ''}
         readOnly={sink.read_only !== null}
         value={draft.text ?? shown}

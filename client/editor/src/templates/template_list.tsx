@@ -7,6 +7,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Command } from '../model/commands.js';
 import type { Model } from '../model/model.js';
 import { Icon } from '../parts/icon.js';
+import { begin_list_drag } from '../parts/list_drag.js';
 import { Popover } from '../parts/popover.js';
 import { parent_for_new, spawn_template } from '../panels/actions.js';
 import { entities_text } from '../model/numbers.js';
@@ -54,7 +55,9 @@ export function TemplateList(): JSX.Element {
               class="step"
               disabled={!may}
               onClick={() => void spawn_template(model, name, parent_for_new(model))}
-              onPointerDown={(event) => begin_template_drag(event, model, name)}
+              onPointerDown={(event) =>
+                begin_list_drag(event, (at) => void spawn_template(model, name, parent_for_new(model), at))
+              }
             >
               <Icon name="template" size={14} />
               <span>{name}</span>
@@ -65,44 +68,6 @@ export function TemplateList(): JSX.Element {
       </ul>
     </div>
   );
-}
-
-const slack_px = 6;
-
-/** Drags a template into the viewport, where it is spawned on the surface under the pointer. */
-function begin_template_drag(event: PointerEvent, model: Model, name: string): void {
-  if (event.button !== 0) return;
-  const start = { x: event.clientX, y: event.clientY };
-  let is_on = false;
-  const move = (now: PointerEvent): void => {
-    if (Math.hypot(now.clientX - start.x, now.clientY - start.y) > slack_px) is_on = true;
-    document.body.classList.toggle('is-dragging-template', is_on);
-  };
-  const end = (): void => {
-    removeEventListener('pointermove', move);
-    removeEventListener('pointerup', up);
-    removeEventListener('keydown', key, true);
-    document.body.classList.remove('is-dragging-template');
-  };
-  const up = (now: PointerEvent): void => {
-    move(now);
-    end();
-    if (!is_on) return;
-    // The click that follows does not spawn another one.
-    const swallow = (click: MouseEvent): void => click.stopPropagation();
-    addEventListener('click', swallow, { capture: true, once: true });
-    setTimeout(() => removeEventListener('click', swallow, true), 0);
-    const view = document.elementFromPoint(now.clientX, now.clientY)?.closest('.viewport');
-    if (view) void spawn_template(model, name, parent_for_new(model), { x: now.clientX, y: now.clientY });
-  };
-  const key = (pressed: KeyboardEvent): void => {
-    if (pressed.key !== 'Escape') return;
-    pressed.stopPropagation();
-    end();
-  };
-  addEventListener('pointermove', move);
-  addEventListener('pointerup', up);
-  addEventListener('keydown', key, true);
 }
 
 /** Asks for the name of a template that is made of the selected tree. */

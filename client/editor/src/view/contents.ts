@@ -22,6 +22,7 @@ const looks_of = new Set(['scene.Shape', 'scene.Color', 'scene.MeshReference', '
 export class Contents {
   readonly tree = new TransformTree((slot, to, at) => this.read(slot, to, at));
   readonly bodies: Bodies;
+  readonly models: Models;
   readonly markers: Markers;
   /** By slot. */
   readonly records: (ReplicaEntity | undefined)[] = [];
@@ -48,11 +49,13 @@ export class Contents {
     parent: Object3D,
     changed: () => void,
   ) {
-    const models = new Models(world, (model) => {
+    this.models = new Models(world, (model, is_again) => {
       this.settle();
+      if (is_again) this.look_again(model.path);
       this.bodies.model_changed(model, () => this.tree.world);
     });
-    this.bodies = new Bodies(models, parent, changed);
+    world.on_files((paths) => this.models.files_changed(paths));
+    this.bodies = new Bodies(this.models, parent, changed);
     this.markers = new Markers(parent);
   }
 
@@ -370,6 +373,14 @@ export class Contents {
     const value = this.world.transform(record.entity);
     if (value) this.tree.place(slot, value.position, value.rotation, value.scale);
     else this.tree.unplace(slot);
+  }
+
+  /** Updates the looks of everything that shows a mesh of a model. */
+  private look_again(path: string): void {
+    for (const record of this.records) {
+      const asset = record?.components['scene.MeshReference']?.asset;
+      if (asset !== undefined && this.world.text(asset as bigint) === path) this.look(record!);
+    }
   }
 
   private look(record: ReplicaEntity): void {

@@ -4,7 +4,11 @@ import { BoxGeometry, LoadingManager, Mesh } from 'three';
 import type { BufferGeometry, Material, Object3D } from 'three';
 import { GLTFLoader } from 'three/examples/jsm/loaders/GLTFLoader.js';
 import type { GLTF, GLTFParser } from 'three/examples/jsm/loaders/GLTFLoader.js';
+import { assimp_order, files_of, glb_magic, is_gltf, json_of, path_beside } from '../assets/gltf.js';
+import type { GltfJson, GltfTexture } from '../assets/gltf.js';
 import type { ViewWorld } from './world.js';
+
+const json_chunk = 0x4e4f534a;
 
 export interface ModelPart {
   /** The name that Assimp gives the part. */
@@ -20,23 +24,31 @@ export interface Model {
   parts: ModelPart[];
   /** The reason why loading failed. */
   why: string;
+  /** The paths of the file and of the files that it refers to. */
+  files: string[];
+  /** All of the model in its own place; null if it is not ready. */
+  scene: Object3D | null;
 }
 
 export class Models {
   private readonly known = new Map<string, Model>();
 
-  /** `changed` is called when a model has loaded or failed. */
+  /**
+   * `changed` is called when a model has loaded or failed. `is_again` is true if it was drawn
+   * before.
+   */
   constructor(
     private readonly world: ViewWorld,
-    private readonly changed: (model: Model) => void,
+    private readonly changed: (model: Model, is_again: boolean) => void,
   ) {}
 
   get(path: string): Model {
     let model = this.known.get(path);
     if (!model) {
-      model = { path, state: 'loading', parts: [], why: '' };
+      model = { path, state: 'loading', parts: [], why: '', files: [path], scene: null };
+      const made = model;
       this.known.set(path, model);
-      if (/\.(gltf|glb)$/i.test(path)) void this.load(model);
+      if (is_gltf(path)) void this.load(made).then(() => this.changed(made, false));
       else {
         model.state = 'foreign';
         this.world.log(
@@ -47,6 +59,29 @@ export class Models {
     }
     return model;
   }
+
+  /** Reads the models again that consist of these files. They stay in the picture meanwhile. */
+  files_changed(paths: ReadonlySet<string>): void {
+    for (const [path, before] of this.known) {
+      if (!is_gltf(path) || !before.files.some((file) => paths.has(file))) continue;
+      const model: Model = { path, state: 'loading', parts: [], why: '', files: [path], scene: null };
+      const turn = ++this.turn;
+      this.turns.set(path, turn);
+      void this.load(model).then(() => {
+        if (this.turns.get(path) !== turn) return;
+        this.turns.delete(path);
+        this.known.set(path, model);
+        this.changed(model, true);
+      });
+    }
+  }
+  /** Returns true if a model is being read again. */
+  is_old(path: string): boolean {
+    return this.turns.has(path);
+  }
+  private turn = 0;
+  /** The newest attempt to read a model again, by its path. */
+  private readonly turns = new Map<string, number>();
 
   /**
    * Returns the mesh that a MeshReference names: the mesh at its index if that has its name,
@@ -65,12 +100,14 @@ export class Models {
       const json = json_of(bytes);
       const missing = new Map<string, string>();
       const wanted = [...(json.buffers ?? []), ...(json.images ?? [])].flatMap(({ uri }) => (uri ? [uri] : []));
+      model.files.push(...files_of(json).map((uri) => path_beside(model.path, uri)));
       await Promise.all(
         [...new Set(wanted)].map(async (uri) => {
           await this.part_file(model.path, uri).then(
             (blob) => blobs.set(uri, URL.createObjectURL(blob)),
             (error: Error) => missing.set(uri, error.message),
           );
+          if (!uri.startsWith('data:')) this.world.was_read(path_beside(model.path, uri), missing.get(uri) ?? '');
         }),
       );
       // A model can be shown without its textures, but not without its buffers.
@@ -81,7 +118,9 @@ export class Models {
       drop_textures(json, [...missing.keys()]);
       const gltf = await new GLTFLoader(manager).parseAsync(with_json(bytes, json), '');
       model.parts = await parts_of(gltf);
+      model.scene = gltf.scene;
       model.state = 'ready';
+      this.world.was_read(model.path, '');
       if (missing.size > 0) {
         const names = list([...missing.keys()].map(readable));
         this.world.log('problem', `${model.path} is drawn without ${names}: ${[...missing.values()][0]}`);
@@ -89,11 +128,11 @@ export class Models {
     } catch (error) {
       model.state = 'failed';
       model.why = (error instanceof Error ? error.message : String(error)).replace(/^THREE\.GLTFLoader:\s*/, '');
+      this.world.was_read(model.path, model.why);
       this.world.log('problem', `${model.path} cannot be drawn: ${model.why}`);
     } finally {
       for (const url of blobs.values()) URL.revokeObjectURL(url);
     }
-    this.changed(model);
   }
 
   /** Fetches a file that a model refers to, next to it or embedded. Does not access other sites. */
@@ -106,17 +145,6 @@ export class Models {
       await this.world.fetch_file(model.slice(0, model.lastIndexOf('/') + 1) + decodeURIComponent(uri)),
     ]);
   }
-}
-
-const glb_magic = 0x46546c67;
-const json_chunk = 0x4e4f534a;
-
-/** Parses the JSON of a .gltf, or of the first chunk of a .glb. */
-function json_of(bytes: ArrayBuffer): GltfJson {
-  const view = new DataView(bytes);
-  const is_glb = bytes.byteLength >= 20 && view.getUint32(0, true) === glb_magic;
-  const text = is_glb ? new Uint8Array(bytes, 20, view.getUint32(12, true)) : new Uint8Array(bytes);
-  return JSON.parse(new TextDecoder().decode(text)) as GltfJson;
 }
 
 /** Returns the file with its JSON replaced. */
@@ -199,40 +227,6 @@ async function parts_of(gltf: GLTF): Promise<ModelPart[]> {
 
 function mesh_of(parser: GLTFParser, index: number): Promise<Object3D> {
   return parser.getDependency('mesh', index) as Promise<Object3D>;
-}
-
-interface GltfTexture {
-  source?: number;
-  extensions?: Record<string, { source?: number } | undefined>;
-}
-export interface GltfJson {
-  scene?: number;
-  scenes?: { nodes?: number[] }[];
-  nodes?: { children?: number[]; mesh?: number }[];
-  meshes?: { name?: string }[];
-  buffers?: { uri?: string }[];
-  images?: { uri?: string }[];
-  textures?: GltfTexture[];
-  materials?: unknown[];
-}
-
-/**
- * Returns the meshes in the order in which Assimp reads them: by scene, then by node, with a node's
- * children before its mesh. Meshes without a node come last here; Assimp leaves them out.
- */
-export function assimp_order(json: GltfJson): number[] {
-  const order = new Set<number>();
-  const seen = new Set<number>();
-  const visit = (index: number): void => {
-    if (seen.has(index)) return;
-    seen.add(index);
-    const node = json.nodes?.[index];
-    for (const child of node?.children ?? []) visit(child);
-    if (node?.mesh !== undefined) order.add(node.mesh);
-  };
-  for (const node of json.scenes?.[json.scene ?? 0]?.nodes ?? []) visit(node);
-  (json.meshes ?? []).forEach((_, index) => order.add(index));
-  return [...order].filter((index) => json.meshes?.[index]);
 }
 
 function list(names: string[]): string {

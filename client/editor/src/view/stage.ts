@@ -67,7 +67,7 @@ export class Stage {
   /** This thread's time for the last frame, in milliseconds. */
   frame_ms = 0;
   frames = 0;
-  private readonly renderer: WebGLRenderer;
+  readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
   private readonly sun = new DirectionalLight(0xfff1de, studio.sun);
   private readonly sky = new HemisphereLight(0xd5e2f5, 0x3f3b36, studio.sky);

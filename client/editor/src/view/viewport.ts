@@ -2,6 +2,7 @@
 import { effect } from '@preact/signals';
 import type { Model } from '../model/model.js';
 import type { TransformValue } from './contents.js';
+import { Portraits } from './portraits.js';
 import { Stage } from './stage.js';
 import './viewport.css';
 import type { Entity, FieldEdit, TransformEdit, ViewWorld } from './world.js';
@@ -14,10 +15,14 @@ export function mount_viewport(host: HTMLElement, model: Model): { stage: Stage;
   const stage = new Stage(host, world_of(model));
   const unregister = model.commands.register(stage.commands);
   model.placer.value = stage.arranger;
+  const portraits = new Portraits(stage.renderer, stage.contents.models);
+  model.assets.portray.value = (path) => portraits.draw(path);
   return {
     stage,
     dispose(): void {
       model.placer.value = null;
+      model.assets.portray.value = null;
+      portraits.dispose();
       unregister();
       stage.dispose();
     },
@@ -79,6 +84,8 @@ function world_of(model: Model): ViewWorld {
       };
     },
     fetch_file: (path) => model.fetch_file(path),
+    on_files: (changed) => model.assets.on_change(changed),
+    was_read: (path, why) => model.assets.was_read(path, why),
     log: (level, text) => (level === 'problem' ? model.log.problem(text) : model.log.note(text)),
     menu: (x, y) => model.commands.menu_at(x, y),
     others: () => model.people.others.peek(),

@@ -93,6 +93,10 @@ export interface ViewWorld {
 
   /** Fetches a file from the world's folder. Fails with an Error that gives the reason. */
   fetch_file(path: string): Promise<ArrayBuffer>;
+  /** Calls `changed` with the paths of files whose content has changed. */
+  on_files(changed: (paths: ReadonlySet<string>) => void): () => void;
+  /** Tells why a file that a model needs could not be read; nothing if it could. */
+  was_read(path: string, why: string): void;
   log(level: 'note' | 'problem', text: string): void;
   /** Opens a menu for the selection at a position of the window. */
   menu?(x: number, y: number): void;

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BoxGeometry, MeshBasicMaterial } from 'three';
-import { assimp_order, drop_textures, Models } from '../../../../client/editor/src/view/models.js';
+import { assimp_order } from '../../../../client/editor/src/assets/gltf.js';
+import { drop_textures, Models } from '../../../../client/editor/src/view/models.js';
 import type { Model } from '../../../../client/editor/src/view/models.js';
 
 const part = (name: string) => ({ name, geometry: new BoxGeometry(), material: new MeshBasicMaterial() });
-const model = (...names: string[]): Model => ({ path: 'a.glb', state: 'ready', parts: names.map(part), why: '' });
+const model = (...names: string[]): Model => ({ path: 'a.glb', state: 'ready', parts: names.map(part), why: '', files: [], scene: null });
 
 test('meshes are in the order in which Assimp meets them: children before their parent, each once', () => {
   const nodes = [{ children: [1, 2], mesh: 3 }, { mesh: 1 }, { mesh: 1, children: [3] }, { mesh: 0 }];
