@@ -1,7 +1,7 @@
-// Threads as capabilities, so that the compiler checks which thread uses what. A function that is
-// called on one thread only is marked MUSTER_REQUIRES(world_thread), and a member that one thread
-// uses is marked MUSTER_GUARDED_BY(world_thread). clang reports a use from code that is not known to
-// run on that thread; other compilers ignore the attributes (system/mutex.h).
+// Threads as capabilities, so that the compiler checks which thread uses what. A function for one
+// thread only is marked MUSTER_REQUIRES(world_thread), and a member that one thread uses is marked
+// MUSTER_GUARDED_BY(world_thread). clang reports a use from code that is not known to run on that
+// thread; other compilers ignore the attributes (system/mutex.h).
 #pragma once
 
 #include "system/mutex.h"

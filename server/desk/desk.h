@@ -303,8 +303,8 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
                                                                          0;  // processor time
   bool questions_put_off_ MUSTER_GUARDED_BY(world_thread) = false, ends_put_off_ MUSTER_GUARDED_BY(world_thread) =
                                                                        false;  // in the last flush
-  std::uint64_t wake_due_ns_ = 0;                                              // steady-clock time of the most recent
-                                                                               // wake request
+  // Steady-clock time of the most recent wake request.
+  std::uint64_t wake_due_ns_ = 0;
 };
 
 }  // namespace muster

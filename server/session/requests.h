@@ -132,7 +132,7 @@ class Requests {
   const std::shared_ptr<RequestBytes> all_;
   std::atomic<std::size_t> bytes_ = 0;  // total size of the requests that were passed on
   Pile filling_ MUSTER_GUARDED_BY(listener_thread);
-  std::size_t pile_bytes_ MUSTER_GUARDED_BY(listener_thread) = 0;  // size of the previous pile's memory
+  std::size_t pile_bytes_ MUSTER_GUARDED_BY(listener_thread) = 0;  // of the previous pile
   bool was_full_ MUSTER_GUARDED_BY(listener_thread) = false;
   Pile kept_ MUSTER_GUARDED_BY(listener_thread);  // memory for the next pile
   mutable Mutex mutex_;

@@ -20,7 +20,7 @@ CASES = [
 wrong = 0
 for code, missed in CASES:
     run = subprocess.run(sys.argv[1:] + ["-fsyntax-only", "-Wthread-safety", "-Werror=thread-safety", "-x", "c++", "-"],
-                         input=BEGIN + code, text=True, capture_output=True)
+                         input=BEGIN + code, text=True, capture_output=True, timeout=100)
     ok = run.returncode == 0 if missed is None else f"requires holding thread '{missed}'" in run.stderr
     if not ok:
         wrong += 1

@@ -1,4 +1,4 @@
-// A plugin whose manager holds something for each entity that is called "chest", and cannot save it.
+// A plugin whose manager holds something for each entity named "chest", and cannot save it.
 #include <muster/plugin.h>
 
 #include <array>

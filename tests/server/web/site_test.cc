@@ -67,7 +67,7 @@ struct Served {
         },
         {[](std::string_view token) { return token == "right"; },
          [](const std::function<void(HttpAnswer)>& then) { then(http_sentence(200, "a slice")); }},
-        [](std::string_view token) { return token == "right"; });
+        {}, [](std::string_view token) { return token == "right"; });
   }
   Site::Reply ask(HttpRequest request, bool is_local = true) const {
     Site::Reply reply = site.reply(request, {.address = is_local ? "127.0.0.1" : "192.0.2.1"});
