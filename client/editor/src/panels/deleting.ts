@@ -21,7 +21,7 @@ function count_below(world: Replica, entities: readonly Entity[]): number {
   return count;
 }
 
-/** Returns the names of the managers that hold data of the entities which an undo cannot bring back. */
+/** Returns the managers that hold data of the entities which an undo could not bring back. */
 async function losing(client: Client | null, entities: readonly Entity[]): Promise<string[]> {
   if (!client) return [];
   const messages = entities.map((target) => ({ target, value: {} }));
@@ -47,7 +47,9 @@ async function delete_entities(model: Model, entities: readonly Entity[], anyway
     return { label: `Delete ${who}`, operations: [{ kind: 'destroy', entities: [...entities] }] };
   });
   if (lost.length > 0) {
-    const text = `An undo could not bring back what ${lost.join(', ')} hold${lost.length === 1 ? 's' : ''} for ${one ? `'${who}'` : who}. Nothing was deleted.`;
+    const holds = `${lost.join(', ')} ${lost.length === 1 ? 'holds' : 'hold'}`;
+    const whom = one ? `'${who}'` : who;
+    const text = `An undo could not bring back what ${holds} for ${whom}. Nothing was deleted.`;
     const actions = [{ title: 'Delete anyway', run: () => void delete_entities(model, entities, true) }];
     model.notices.say('problem', text, actions, model.selection.entities);
     return;
