@@ -273,6 +273,7 @@ struct Server::Impl final : WorldSide {
     act();
   }
   void tell_types(const TypeTable& types) override {
+    world_thread.is_here();
     if (listener) listener->learn_types(types);
   }
   void wake_in(std::chrono::nanoseconds time) override {
