@@ -99,9 +99,7 @@ FirstAnswer first_answer(std::span<const std::byte> bytes) {
   (void)types.add<session::Fault>();
   if (!verify_batch(whole.bytes(), types, {.values = true})) return FirstAnswer::other;
   const auto fault = session::read<session::Fault>(BatchView(whole.bytes()));
-  // A server that drains goes on for a while.
-  const bool is_stopping = fault.code == session::FaultCode::stopping && fault.reason != "draining";
-  return is_stopping ? FirstAnswer::stopping : FirstAnswer::other;
+  return fault.code == session::FaultCode::stopping ? FirstAnswer::stopping : FirstAnswer::other;
 }
 
 }  // namespace muster::hosting
