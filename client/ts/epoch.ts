@@ -32,6 +32,7 @@ export function epoch_over(): ClientError {
     closes: false,
     text,
     reason: 'epoch_over',
+    resume_at: '',
     type: 0,
     field: '',
     offset: 0,
