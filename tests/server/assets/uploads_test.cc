@@ -46,14 +46,14 @@ struct Served {
 
 TEST_CASE("a file is uploaded, listed, read, replaced and renamed", "[assets]") {
   Served served;
-  CHECK(served.ask("GET", "/files", served.viewer).body == "{\"bytes_max\":268435456,\"is_cut\":false,\"files\":[]}\n");
+  CHECK(served.ask("GET", "/files", served.viewer).body == "{\"bytes_max\": 268435456, \"is_cut\": false, \"files\": []}\n");
   std::string big;
   for (int i = 0; big.size() < 1'000'000; ++i) big += std::to_string(i);
   CHECK(served.ask("PUT", "/files/trees/oak%20tree.glb", served.editor, big).status == 200);
   CHECK(served.content("trees/oak tree.glb") == big);
   CHECK(served.ask("GET", "/world/assets/trees/oak%20tree.glb", served.viewer).body == big);
   const HttpReply list = served.ask("GET", "/files", served.viewer);
-  CHECK(list.body.find("{\"path\":\"assets/trees/oak tree.glb\",\"bytes\":" + std::to_string(big.size())) !=
+  CHECK(list.body.find("{\"path\": \"assets/trees/oak tree.glb\", \"bytes\": " + std::to_string(big.size())) !=
         std::string::npos);
   HttpClient again(served.world.address());
   const auto known = again.get("/files", {served.viewer, "If-None-Match: " + list.fields.at("etag")});
