@@ -369,6 +369,12 @@ export class Edits {
     };
     return (await this.make(step, [entity]))[0] ?? null;
   }
+  /** Deletes entities with everything below them, unless `may` resolves to false. */
+  destroy(entities: readonly Entity[], may?: () => Promise<boolean>): Promise<boolean> {
+    const operations: Operation[] = [{ kind: 'destroy', entities: [...entities] }];
+    const step = { label: `Delete ${this.of_whom(entities)}`, operations };
+    return this.do(may ? async () => ((await may()) ? step : null) : step);
+  }
   drag(label: string): Drag {
     const client = this.world.client();
     const [gesture, epoch] = [client?.next_gesture(), client?.epoch];

@@ -41,10 +41,9 @@ async function delete_entities(model: Model, entities: readonly Entity[], anyway
   const who = one ? model.label(entities[0]) : `${counted(entities.length)} entities`;
   const below = count_below(model.world, entities);
   let lost: string[] = [];
-  const done = await model.edits.take(async () => {
+  const done = await model.edits.destroy(entities, async () => {
     if (!anyway) lost = await losing(model.client.peek(), entities);
-    if (lost.length > 0) return null;
-    return { label: `Delete ${who}`, operations: [{ kind: 'destroy', entities: [...entities] }] };
+    return lost.length === 0;
   });
   if (lost.length > 0) {
     const holds = `${lost.join(', ')} ${lost.length === 1 ? 'holds' : 'hold'}`;
