@@ -224,16 +224,16 @@ struct Listener::Impl final : Loop {
               desk, [this](auto time, auto then) { call_in(time, std::move(then)); },
               [this] { return streams_open.load(); }, [this] { return door.drains; },
               [this] { return door.rates.metrics(); }),
-          options.world_file.empty()
-              ? Site::Slices()
-              : Site::Slices{[this, sees_all](std::string_view token) {
-                               const Admitted user = door.users.admit(token, Users::Clock::now());
-                               return user.rights.role >= RemoteRight::control && sees_all(user);
-                             },
-                             [this](auto then) {
-                               slices.make(options.world_folder + "/" + options.world_file, std::move(then),
-                                           options.tick_hashes);
-                             }},
+          options.world_file.empty() ? Site::Slices()
+                                     : Site::Slices{[this, sees_all](std::string_view token) {
+                                                      const Admitted user =
+                                                          door.users.admit(token, Users::Clock::now());
+                                                      return user.rights.role >= RemoteRight::control && sees_all(user);
+                                                    },
+                                                    [this](auto then) {
+                                                      slices.make(options.world_folder + "/" + options.world_file,
+                                                                  std::move(then), options.tick_hashes);
+                                                    }},
           [this, folder = std::make_shared<const AssetFolder>(options.world_file.empty() ? "" : options.world_folder)](
               const HttpRequest& request, std::vector<std::string> parts) {
             const auto token = bearer_token(request);

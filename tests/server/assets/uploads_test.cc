@@ -46,7 +46,8 @@ struct Served {
 
 TEST_CASE("a file is uploaded, listed, read, replaced and renamed", "[assets]") {
   Served served;
-  CHECK(served.ask("GET", "/files", served.viewer).body == "{\"bytes_max\": 268435456, \"is_cut\": false, \"files\": []}\n");
+  CHECK(served.ask("GET", "/files", served.viewer).body ==
+        "{\"bytes_max\": 268435456, \"is_cut\": false, \"files\": []}\n");
   std::string big;
   for (int i = 0; big.size() < 1'000'000; ++i) big += std::to_string(i);
   CHECK(served.ask("PUT", "/files/trees/oak%20tree.glb", served.editor, big).status == 200);

@@ -49,7 +49,8 @@ export class AssetFiles {
     const look = (): void => {
       if (document.visibilityState === 'visible' && is_live()) void this.refresh();
     };
-    setInterval(look, look_ms);
+    const timer = setInterval(look, look_ms) as { unref?: () => void };
+    timer.unref?.();
     document.addEventListener('visibilitychange', look);
     look();
   }

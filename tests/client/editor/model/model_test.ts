@@ -274,6 +274,6 @@ test('a file of the world is fetched with the token, part by part of its path, a
   };
   await fails({ text: () => Promise.resolve(' no such file \n') }, 'no such file');
   await fails({ text: () => Promise.resolve('n'.repeat(300)) }, 'n'.repeat(200));
-  await fails({ statusText: "there is no such file in the world's folder" }, 'Not Found');
+  await fails({ statusText: 'Not Found' }, "there is no such file in the world's folder");
   await fails({ text: () => Promise.reject(new Error('gone')) }, 'the server answered 404');
 });
