@@ -275,5 +275,5 @@ test('a file of the world is fetched with the token, part by part of its path, a
   await fails({ text: () => Promise.resolve(' no such file \n') }, 'no such file');
   await fails({ text: () => Promise.resolve('n'.repeat(300)) }, 'n'.repeat(200));
   await fails({ statusText: 'Not Found' }, "there is no such file in the world's folder");
-  await fails({ text: () => Promise.reject(new Error('gone')) }, 'the server answered 404');
+  await fails({ text: () => Promise.reject(new Error('gone')), status: 503 }, 'the server answered 503');
 });
