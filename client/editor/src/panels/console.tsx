@@ -9,6 +9,7 @@ import { chain_of } from '../model/messages.js';
 import type { MessageLine } from '../model/messages.js';
 import { counted, short_text } from '../model/numbers.js';
 import { last_name } from '../model/values.js';
+import { FilterField } from '../parts/filter_field.js';
 import { Icon } from '../parts/icon.js';
 import { download_slice } from './actions.js';
 import { usePage } from './context.js';
@@ -67,21 +68,12 @@ export function Console(): JSX.Element {
         </div>
         {ui.tab.value === 'messages' && (
           <>
-            <label class="search console-filter">
-              <Icon name="search" size={14} />
-              <input
-                type="text"
-                role="searchbox"
-                aria-label="Filter messages"
-                placeholder="Filter: type, entity, session"
-                spellcheck={false}
-                value={filter.value}
-                onInput={(event) => (filter.value = event.currentTarget.value)}
-                onKeyDown={(event) => {
-                  if (event.key === 'Escape') filter.value = '';
-                }}
-              />
-            </label>
+            <FilterField
+              value={filter}
+              label="Filter messages"
+              placeholder="Filter: type, entity, session"
+              class="console-filter"
+            />
             <button
               class="tool"
               aria-pressed={model.messages.with_pushed.value}
@@ -106,21 +98,12 @@ export function Console(): JSX.Element {
           </>
         )}
         {ui.tab.value === 'assets' && (
-          <label class="search console-filter">
-            <Icon name="search" size={14} />
-            <input
-              type="text"
-              role="searchbox"
-              aria-label="Find assets"
-              placeholder="Find: parts of the path"
-              spellcheck={false}
-              value={asset_filter.value}
-              onInput={(event) => (asset_filter.value = event.currentTarget.value)}
-              onKeyDown={(event) => {
-                if (event.key === 'Escape') asset_filter.value = '';
-              }}
-            />
-          </label>
+          <FilterField
+            value={asset_filter}
+            label="Find assets"
+            placeholder="Find: parts of the path"
+            class="console-filter"
+          />
         )}
         {ui.tab.value === 'log' && (
           <>

@@ -14,6 +14,7 @@ import { run_changed } from '../model/run.js';
 import { spawned_from } from '../templates/template.js';
 import { default_value, last_name, with_texts } from '../model/values.js';
 import { FieldRows, label_column } from '../parts/field_row.js';
+import { FilterField } from '../parts/filter_field.js';
 import { Icon } from '../parts/icon.js';
 import { Menu } from '../parts/menu.js';
 import { anchor_of } from '../parts/popover.js';
@@ -308,21 +309,12 @@ function ComponentPart(props: {
       {is_open && (
         <div class="component-body" style={label_column(type)}>
           {type.fields.length > many_fields && (
-            <label class="search field-search">
-              <Icon name="search" size={14} />
-              <input
-                type="text"
-                role="searchbox"
-                aria-label="Find a field"
-                placeholder={`Find one of ${type.fields.length} fields`}
-                spellcheck={false}
-                value={wanted.value}
-                onInput={(event) => (wanted.value = event.currentTarget.value)}
-                onKeyDown={(event) => {
-                  if (event.key === 'Escape') wanted.value = '';
-                }}
-              />
-            </label>
+            <FilterField
+              value={wanted}
+              label="Find a field"
+              placeholder={`Find one of ${type.fields.length} fields`}
+              class="field-search"
+            />
           )}
           {type.tag ? (
             <p class="tag-note">A tag has no values.</p>
