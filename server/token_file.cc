@@ -11,6 +11,7 @@
 
 #include "server/access/users.h"
 #include "system/real_path.h"
+#include "system/sync_folder.h"
 
 namespace muster {
 
@@ -75,12 +76,7 @@ std::expected<void, std::string> write_token_file(const std::string& path, const
       real, token, [&](const std::string& unfinished) { return ::rename(unfinished.c_str(), real.c_str()) == 0; });
   if (!replaced)
     return std::unexpected(path + ": the new token cannot be written: " + std::strerror(errno) + "; the old one stays");
-  const int folder =
-      ::open(real.substr(0, real.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);  // otherwise, a power failure may restore the previous file
-    ::close(folder);
-  }
+  sync_folder_of(real);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "client/cli/failure.h"
+#include "system/sync_folder.h"
 
 namespace muster::cli {
 namespace {
@@ -52,10 +53,7 @@ void UnfinishedWorld::finish() {
   if (error != 0) fail(Exit::bad_file, "cannot make " + world_ + ": " + std::strerror(error));
   // Rename the lock file as well. Its content remains valid for the renamed world file.
   ::renameat2(AT_FDCWD, (path_ + "-lock").c_str(), AT_FDCWD, (world_ + "-lock").c_str(), RENAME_NOREPLACE);
-  const int folder = ::open(fs::absolute(world_).parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  ::fsync(folder);
-  ::close(folder);
+  sync_folder_of(world_);
 }
 
 std::string UnfinishedWorld::renamed(std::string text) const {

@@ -71,8 +71,8 @@ struct HistoryStep {
   std::string what = {};  ///< describes the step by its first part, as in session::Undone
 };
 
-/// What the author of steps may see. An undo for this author treats anything else as if it did not
-/// exist: it skips the parts that concern it, and its report does not depend on it.
+/// Decides what the author of steps may see. An undo for this author treats everything else as if
+/// it did not exist: it skips those parts, and its report does not depend on them.
 class HistorySight {
  public:
   /// Returns true if the entity is alive and visible.

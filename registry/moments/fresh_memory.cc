@@ -29,15 +29,15 @@ void fill_fresh(void* to, std::size_t bytes, std::uint32_t number) noexcept {
     std::memcpy(static_cast<unsigned char*>(to) + at, fresh_pattern.data(), std::min(bytes - at, fresh_pattern.size()));
 }
 
-/// Allocates, fills and frees blocks of one size.
+/// Allocates and fills blocks of these sizes, then frees them all.
 template <std::size_t count>
-void fill_blocks(std::size_t bytes, std::uint32_t number) noexcept {
+void fill_blocks(const std::array<std::size_t, count>& sizes, std::uint32_t number) noexcept {
   std::array<void*, count> blocks;
-  for (void*& block : blocks) {
-    block = std::malloc(bytes);
-    if (!block) continue;
-    fill_fresh(block, bytes, number);
-    asm volatile("" : : "r"(block) : "memory");  // the bytes are used
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks[i] = std::malloc(sizes[i]);
+    if (!blocks[i]) continue;
+    fill_fresh(blocks[i], sizes[i], number);
+    asm volatile("" : : "r"(blocks[i]) : "memory");  // the bytes are used
   }
   if (number % 2 == 0)
     std::ranges::sort(blocks, std::less<>());
@@ -46,13 +46,24 @@ void fill_blocks(std::size_t bytes, std::uint32_t number) noexcept {
   for (void* const block : blocks) std::free(block);
 }
 
+template <std::size_t count>
+void fill_blocks(std::size_t bytes, std::uint32_t number) noexcept {
+  std::array<std::size_t, count> sizes;
+  sizes.fill(bytes);
+  fill_blocks(sizes, number);
+}
+
 // Allocators round sizes up to these steps.
 constexpr std::size_t block_step = 16, small_block = 136, middle_block = 1032;
+// An allocator looks for the smallest gap that is large enough. Blocks of many sizes that exist at
+// the same time fill gaps of many sizes.
+constexpr std::array<std::size_t, 10> large_blocks{100'000, 64'000, 41'000, 27'000, 18'000,
+                                                   12'000,  8'000,  5'000,  3'200,  2'000};
 
 }  // namespace
 
 void FreshMemory::prepare() const noexcept {
-  for (const std::size_t bytes : {100'000, 30'000, 8'000, 4'000, 2'000}) fill_blocks<2>(bytes, number_);
+  fill_blocks(large_blocks, number_);
   for (std::size_t bytes = 24; bytes <= middle_block; bytes += block_step) fill_blocks<8>(bytes, number_);
 }
 

@@ -19,7 +19,7 @@
 
 namespace muster {
 
-/// What the call of a handler did.
+/// The effects of one call of a handler.
 struct HandlerCall {
   const Handler* handler;
   std::uint64_t sequence;   // of the input

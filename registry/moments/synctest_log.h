@@ -1,4 +1,4 @@
-// What each call of a handler did. Private to registry/moments/*.cc.
+// Records the effects of each call of a handler. Private to registry/moments/*.cc.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// What a user may see, by rules and by the attribute `see` of types. docs/operation.md describes it
-// for operators, docs/schema.md the attribute, and
-// server/session/seen_now.h applies them to the world.
+// Decides what a user may see, by rules and by the attribute `see` of types. The rules are
+// described in docs/operation.md, and the attribute in docs/schema.md. server/session/seen_now.h
+// applies both to the world.
 #pragma once
 
 #include <memory>

@@ -17,6 +17,7 @@
 #include "schema/hex.h"
 #include "schema/kinds.h"
 #include "system/open_file.h"
+#include "system/sync_folder.h"
 
 namespace muster {
 namespace {
@@ -339,12 +340,7 @@ std::expected<void, UserFault> Users::write(const Change& change) {
     ::unlink(beside.c_str());
     return std::unexpected(std::move(fault));
   }
-  const int folder =
-      ::open(path.substr(0, path.rfind('/') + 1).append(".").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);  // otherwise, a power failure may restore the previous list
-    ::close(folder);
-  }
+  sync_folder_of(path);
   return {};
 }
 

@@ -2,7 +2,6 @@
 // --help` and docs/fleet.md.
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -18,6 +17,7 @@
 #include "server/log_queue.h"
 #include "server/page_folder.h"
 #include "server/token_file.h"
+#include "system/descriptor_limit.h"
 #include "system/percent_encoding.h"
 #include "system/program_path.h"
 #include "system/standard_descriptors.h"
@@ -45,14 +45,11 @@ int complain(ExitCode code, const std::string& text) {
 int serve(Arguments& arguments) {
   HostOptions& host = arguments.host;
   ::signal(SIGPIPE, SIG_IGN);
-  rlimit descriptors{};
-  if (::getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
-    descriptors.rlim_cur = descriptors.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &descriptors);
+  if (const auto descriptors = raise_descriptor_limit()) {
     // A visitor needs two, and a process four.
-    const auto fitting =
-        (descriptors.rlim_cur - std::min<rlim_t>(descriptors.rlim_cur / 2, host.worlds.awake_max * 4 + 100)) / 2;
-    host.connections_max = static_cast<std::uint32_t>(std::min<rlim_t>(host.connections_max, fitting));
+    const std::uint64_t fitting =
+        (*descriptors - std::min<std::uint64_t>(*descriptors / 2, host.worlds.awake_max * 4 + 100)) / 2;
+    host.connections_max = static_cast<std::uint32_t>(std::min<std::uint64_t>(host.connections_max, fitting));
   }
   std::error_code error;
   fs::create_directory(host.folder, error);

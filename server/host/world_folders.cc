@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "server/host/world_name.h"
+#include "system/sync_folder.h"
 
 namespace muster::hosting {
 namespace {
@@ -32,13 +33,6 @@ bool is_kind(const std::string& path, mode_t kind, struct stat& found) {
 
 HostFault fault_of_disk(const std::string& what, int error) {
   return {error == ENOSPC || error == EDQUOT ? 507u : 500u, what + ": " + std::strerror(error)};
-}
-
-void sync_folder(const std::string& path) {
-  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
-  (void)::fsync(folder);
-  ::close(folder);
 }
 
 /// Renames an entry, and never replaces another.

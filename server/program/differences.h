@@ -1,5 +1,5 @@
-// What muster-server does about results that differ: it logs them, and writes a slice of their
-// inputs next to the world, as WORLD-differs.slice.
+// Logs results that differ, and writes a slice of their inputs next to the world, as
+// WORLD-differs.slice.
 #pragma once
 
 #include <condition_variable>

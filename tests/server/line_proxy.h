@@ -23,7 +23,7 @@ namespace muster::testing {
 
 class LineProxy {
  public:
-  /// What happens before a frame is forwarded: it is swallowed, or the connection ends.
+  /// An accident before a frame is forwarded: it is swallowed, or the connection ends.
   enum class Does { nothing, swallow, close, reset };
   /// Called on the proxy's thread before each frame is forwarded. May sleep.
   using Plan = std::function<Does()>;

@@ -283,8 +283,8 @@ class Core:
         return len(self._outgoing)
 
     def beat(self, always=False):
-        """Sends a heartbeat, which the server answers, if something was not sent since the last
-        call."""
+        """Sends a heartbeat, which the server answers, unless something was sent since the last
+        call. With `always`, it is sent in any case."""
         with self.lock:
             if (always or not self.has_sent) and self.error is None and self.line == "up":
                 self._put(self.control("Heartbeat"), 0)

@@ -157,10 +157,11 @@ class Link:
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, PAUSE_MAX_S)
-            self._move()
             try:
-                # A server that was started again, or elsewhere, has written another address file.
-                self.address, self.tls, self.token = self.find_again()
+                if self.core.moved_to:
+                    self._move()
+                else:  # a server that was started again has written another address file
+                    self.address, self.tls, self.token = self.find_again()
                 reader = await self._connect()
             except (Lost, Mistaken):
                 continue
@@ -179,9 +180,7 @@ class Link:
         self._stop()
 
     def _move(self):
-        """Goes to the address that the server has named, if it has named one."""
-        if not self.core.moved_to:
-            return
+        """Goes to the address that the server has named."""
         self.address, self.hello["world"] = split_world(self.core.moved_to)
         self.tls = tls_for(self.address, self.tls and self.tls.cafile, self.tls and self.tls.fingerprint)
 

@@ -1,6 +1,5 @@
 #include "server/world/file/file_beside.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "server/world/file/file_meta.h"
 #include "server/world/file/world_file.h"
 #include "server/world/place/left_behind.h"
+#include "system/sync_folder.h"
 
 namespace muster {
 namespace {
@@ -122,13 +122,9 @@ std::vector<std::string> newer_rescued(const std::string& path, const std::strin
 }
 
 std::expected<void, WorldError> sync_directory(const std::string& directory, const std::string& shown) {
-  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool good = fd >= 0 && ::fsync(fd) == 0;
-  const int error = errno;
-  if (fd >= 0) ::close(fd);
-  if (good) return {};
+  if (sync_folder(directory)) return {};
   return std::unexpected(
-      WorldError(WorldErrorCode::io, shown, "its directory cannot be synced: " + std::string(std::strerror(error))));
+      WorldError(WorldErrorCode::io, shown, "its directory cannot be synced: " + std::string(std::strerror(errno))));
 }
 
 }  // namespace muster

@@ -126,7 +126,7 @@ std::vector<SyncDifference> found_live(const std::shared_ptr<Plugins>& plugins) 
 
 void check(const Plant& plant, Found expected, const std::vector<SyncDifference>& found) {
   INFO(plant.name << (found.empty() ? "" : ": " + found.front().text()));
-  // What another call left on the stack may be the same each time.
+  // Another call may leave the same bytes on the stack each time.
   if (expected == Found::may && found.empty()) return;
   REQUIRE(found.empty() == (expected == Found::no));
   if (found.empty()) return;

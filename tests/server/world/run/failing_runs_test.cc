@@ -167,7 +167,7 @@ class Life {
     const auto stopped = world().stop_playing();
     if (!stopped) return;
     CHECK(!world().run());
-    // What was marked is applied.
+    // The end of the run applies the marked edits.
     if (!marked_ && level_) {
       CHECK(rows_of(world().registry()) == level_->rows);
       CHECK(played_->history() == level_->history);
