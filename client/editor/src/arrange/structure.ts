@@ -86,6 +86,11 @@ async function group(model: Model): Promise<void> {
 /** Components of an entity that is nothing but a group. */
 const of_groups = new Set([component, 'muster.Name', 'muster.ChildOf']);
 
+/** Returns the components of an entity, which was perhaps selected so recently that they have not arrived. */
+async function components_of(model: Model, entity: Entity): Promise<object> {
+  return model.inspected.get(entity)?.components ?? (await model.client.peek()?.show(entity))?.components ?? { unknown: 1 };
+}
+
 async function ungroup(model: Model): Promise<void> {
   const freed: Entity[] = [];
   const make = async (): Promise<Step | null> => {
@@ -101,8 +106,7 @@ async function ungroup(model: Model): Promise<void> {
       changes.push(...(await kept_fields(model, children, parent)));
       operations.push({ kind: 'reparent', places: children.map((child) => ({ entity: child, parent, before })) });
       freed.push(...children);
-      const components = Object.keys(model.inspected.get(entity)?.components ?? { unknown: 1 });
-      if (components.every((name) => of_groups.has(name))) emptied.push(entity);
+      if (Object.keys(await components_of(model, entity)).every((name) => of_groups.has(name))) emptied.push(entity);
     }
     operations.push(...fields(changes));
     if (emptied.length > 0) operations.push({ kind: 'destroy', entities: emptied });
