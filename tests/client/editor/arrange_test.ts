@@ -159,6 +159,7 @@ test('a copy that was moved is repeated with the same offset; an array is one st
   await until('it is selected', async () => (await editor.row('post-3').getAttribute('aria-selected')) === 'true');
   await page.keyboard.press('ControlOrMeta+Shift+d');
   await at(other, 'post-4', [4.5, 0, 0]);
+  await until('it is selected', async () => (await editor.row('post-4').getAttribute('aria-selected')) === 'true');
 
   const form = page.getByRole('dialog', { name: 'Array' });
   await run(editor, 'array');
