@@ -23,7 +23,9 @@ namespace muster::testing {
 
 class HandDesk {
  public:
-  explicit HandDesk(const ServerLimits& limits = {}, const std::function<void(HandWorld&)>& change = {}) {
+  explicit HandDesk(const ServerLimits& limits = {}, const std::function<void(HandWorld&)>& change = {},
+                    const RegistryOptions& options = {})
+      : registry(options) {
     registry.add_type<arena::Health>();
     host.on_wake = [this] { ++wakes; };
     host.on_wake_in = [this](std::chrono::nanoseconds time) { asked_to_wake_in.push_back(time); };

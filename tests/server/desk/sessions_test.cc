@@ -381,6 +381,31 @@ TEST_CASE("an edit is answered to who sent it; one that is not let in leaves the
   CHECK(ack.cut_short == 0);
 }
 
+TEST_CASE("an acknowledgement says whether the messages that an edit caused reached a limit", "[desk]") {
+  RegistryOptions options;
+  options.cascade_messages_max = 100;
+  HandDesk world({}, {}, options);
+  const auto echo = world.registry.subscribe(
+      "test.echo", [](const arena::Damage& hit, const arena::Health& health, Entity self, Outbox& out) {
+        if (health.value == 1) out.post(self, hit);  // for ever
+      });
+  const Entity calm = world.registry.create(arena::Health{.value = 0});
+  const Entity endless = world.registry.create(arena::Health{.value = 1});
+  const auto one = world.join();
+  world.heard(*one);
+  std::uint64_t request = 0;
+  const auto cut_short = [&](Entity e) {
+    world.edit(*one, ++request, [&](BatchBuilder& to) { to.append(e, arena::Damage{}); });
+    world.flush();
+    const auto frames = world.heard(*one);
+    REQUIRE(frames.size() == 1);
+    REQUIRE(frames[0].is<session::Ack>());
+    return session::read<session::Ack>(frames[0].batch()).cut_short;
+  };
+  CHECK(cut_short(calm) == 0);
+  CHECK(cut_short(endless) == 1);
+}
+
 TEST_CASE("a question waits as long as its session's queue has no room for the answer, whatever it asks", "[desk]") {
   HandDesk world({}, full_host);
   world.registry.create("unit", arena::Health{}).or_stop();
