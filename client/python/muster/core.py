@@ -222,6 +222,13 @@ class Core:
             while stream.frames:
                 stream.take()
 
+    def close_stream(self, stream):
+        """Ends a watch. Does not wait for the answer, nor for a connection."""
+        with self.lock:
+            self.drop_stream(stream)
+            if self.error is None:
+                self.ask(self.control("Unwatch", watch=stream.request), lambda answer: None)
+
     # ---- for resuming.py
 
     def stream_of(self, request):

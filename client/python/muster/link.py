@@ -149,11 +149,11 @@ class Link:
 
     async def _resume(self, error):
         """Connects again until the session goes on, or until the server's time for that is over."""
-        pause, until = FIRST_PAUSE_S, self._lost_at + self.core.welcome.resume_ns_max / 1e9
+        pause, kept_s = FIRST_PAUSE_S, self.core.welcome.resume_ns_max / 1e9
         while self.core.error is None:
             self._stop()
-            if self.loop.time() > until:
-                self.core.end(error)
+            if self.loop.time() > self._lost_at + kept_s:
+                self.core.end(Lost(f"the session could not be resumed within {kept_s:g} s ({error})", error.code, error.reason))
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, PAUSE_MAX_S)

@@ -428,14 +428,15 @@ class Session:
 
     # ---- history
 
-    async def undo(self, dry=False, overwrite=False):
-        """Undoes the newest step of this user. With `dry`, only returns what would be done.
+    async def undo(self, *, dry=False, overwrite=False):
+        """Undoes the newest step of this user, and only this one. With `dry`, only returns what
+        would be done.
 
         Parts that another user has edited since are skipped, unless `overwrite` is set. Raises
         Refused with the reason "nothing_to_undo" if there is nothing left to do."""
         return await self.ask("Undo", act="undo", dry=int(dry), on_conflict="overwrite" if overwrite else "skip")
 
-    async def redo(self, dry=False, overwrite=False):
+    async def redo(self, *, dry=False, overwrite=False):
         """Redoes the step that was undone last."""
         return await self.ask("Undo", act="redo", dry=int(dry), on_conflict="overwrite" if overwrite else "skip")
 
@@ -520,6 +521,8 @@ class Session:
     async def wait_durable(self, ack, seconds=30):
         """Waits until an edit survives a crash of the server. Raises Late, or Refused if nothing is
         being written."""
+        if not isinstance(ack, (Ack, int)):
+            raise Mistaken(f"wait_durable(): an Ack, which edits return, or its sequence is expected, not {ack}")
         if isinstance(ack, Ack) and ack.epoch != self.core.epoch and ack.epoch not in self.core.earlier_epochs:
             raise Mistaken("this answer is from another start of the server")
         sequence = ack.sequence if isinstance(ack, Ack) else ack

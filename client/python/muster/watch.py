@@ -8,7 +8,7 @@ from .batch import TIMED
 from .core import SESSION, Wait
 from .errors import Late, ProtocolError
 from .ids import Entity, nil
-from .values import codec_of
+from .values import codec_of, entity_value
 
 #: Entities whose changes are remembered for changes_since().
 REMEMBERED_MAX = 200_000
@@ -108,11 +108,10 @@ class _Watched:
                 return None
 
     async def close(self):
-        """Ends the watch."""
+        """Ends the watch. Waits for nothing."""
         if self._stream is not None and self._core.error is None:
             stream, self._stream = self._stream, None
-            self._core.drop_stream(stream)
-            await self._session.ask("Unwatch", watch=stream.request)
+            self._core.close_stream(stream)
 
     def _ids(self, types):
         types = [types] if isinstance(types, (str, type)) else types
@@ -143,11 +142,15 @@ class Watch(_Watched):
         self._log, self._floor = collections.OrderedDict(), self.sequence
 
     def get(self, entity):
-        """Returns the node of an entity, or None."""
-        return self.entities.get(getattr(entity, "entity", entity))
+        """Returns the node of an Entity or an id, or None if the copy does not have it."""
+        return self.entities.get(entity if type(entity) is Entity else entity_value(entity, "a watch"))
 
     def __getitem__(self, entity):
-        return self.entities[getattr(entity, "entity", entity)]
+        node = self.get(entity)
+        if node is None:
+            raise KeyError(f"the watch has no entity {getattr(entity, 'entity', entity)}: it does not exist, or it is not "
+                           "watched")
+        return node
 
     def __len__(self):
         return len(self.entities)

@@ -105,6 +105,11 @@ class Watches(WorldTest):
         with reader.watch() as watch:
             self.assertEqual((len(watch), watch[orc].path, watch[orc]["Health"].value), (2, "/camp/orc", 5))
             self.assertIsNone(watch.next(0))
+            for each in (str(orc), reader.show(orc), watch[orc], tuple(orc)):
+                self.assertEqual(watch[each].entity, orc)
+            self.assertIsNone(watch.get("99:1"))
+            self.assertRaisesRegex(KeyError, "no entity 99:1: it does not exist, or it is not watched", lambda: watch["99:1"])
+            self.assertRaisesRegex(muster.Mistaken, "'orc' is not the id of an entity", lambda: watch["orc"])
             begun = watch.sequence
             writer.set_field(orc, "Health.value", 6)
             changes = next(watch)
