@@ -88,6 +88,7 @@ class Core:
         self.types._add(*bootstrap(), provisional=True)
         self.lock = threading.RLock()
         self.epoch, self.playing, self.sequence = 0, False, 0
+        self.sequence_before = 0  # the newest sequence that earlier connections told
         self.earlier_epochs = set()
         self.welcome = None
         self.words = {0: ""}
@@ -486,6 +487,7 @@ class Core:
         if not self.run_epochs:
             self.run_epochs.add(welcome.epoch)
         self.welcome, self.lineage = welcome, welcome.lineage
+        self.sequence_before = max(self.sequence_before, self.sequence)
         self.epoch, self.playing, self.sequence = welcome.epoch, welcome.playing, welcome.sequence
         # A batch of a snapshot may have any size.
         self._frames.bytes_max = max(welcome.frame_bytes_max, 64 << 20) + 48

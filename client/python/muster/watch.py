@@ -289,9 +289,10 @@ class Watch(_Watched):
             node = self.entities.get(entity)
             for type_ in [each for each in node._values if each not in types] if node is not None else ():
                 self._take_off(entity, type_)
-        if self._log is not None:  # sequences of another start of the server cannot be compared
+        if self._log is not None:
+            # Another start of the server gives the sequences of inputs that were lost to others.
             self._log.clear()
-            self._floor = max(sequence, self._floor)
+            self._floor = max(sequence, self._floor, self._core.sequence_before + 1)
 
     def _mark(self, entity, *marks):
         if self._log is None:

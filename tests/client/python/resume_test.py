@@ -181,10 +181,17 @@ class Resume(WorldTest):
             world.set_field(kept, "Health.value", 2)
             lost = world.create("lost")
             watch.catch_up()
+            seen = watch.sequence
             self.restart()
             while lost in watch.entities:
                 changes = watch.next(30)
                 self.assertIsNotNone(changes)
+            self.assertFalse(watch.changes_since(seen).complete)
+            world.set_field(kept, "Health.value", 3)  # has the sequence of an edit that was lost
+            watch.catch_up()
+            self.assertFalse(watch.changes_since(seen).complete)
+            world.set_field(kept, "Health.value", 1)
+            watch.catch_up()
             self.assertEqual([each.entity for each in changes.destroyed], [lost])
             self.assertEqual(watch[kept]["Health"].value, 1)
             self.assertEqual(list(watch.entities), [kept])
