@@ -19,7 +19,10 @@ TEXTS_BYTES_AT_ONCE = 1 << 18
 
 
 class Ack(NamedTuple):
-    """The world's answer to an edit. `sequence` is its position among all inputs of this epoch."""
+    """The world's answer to an edit. `sequence` is its position among all inputs of this epoch.
+
+    If an edit was sent in parts, `sequence` is that of the last one, and `first` that of the
+    first, which is the number of the step in a run."""
 
     sequence: int
     durable_through: int
@@ -28,6 +31,7 @@ class Ack(NamedTuple):
     dead: int
     cut_short: bool
     epoch: int
+    first: int
 
 
 class Found(NamedTuple):
@@ -422,7 +426,7 @@ class Session:
         for frames in answers[len(first):]:
             ack = frames[0].batch.message(0, self.core.words)
             ack = Ack(ack.sequence, ack.durable_through, ack.handled, ack.unhandled, ack.dead, bool(ack.cut_short),
-                      frames[0].epoch)
+                      frames[0].epoch, ack.sequence)
             total = ack if total is None else _sum(total, ack)
         return total
 
@@ -486,6 +490,7 @@ class Session:
                 state = frame.batch.message(0, self.core.words) if frame is not None else state
             else:
                 state = await self.ask("GetClock")
+        self.core.saw(state.sequence)
         return state
 
     _follows_clock = False
@@ -562,5 +567,5 @@ class Session:
 
 
 def _sum(one, other):
-    return other._replace(handled=one.handled + other.handled, unhandled=one.unhandled + other.unhandled,
+    return other._replace(first=one.first, handled=one.handled + other.handled, unhandled=one.unhandled + other.unhandled,
                           dead=one.dead + other.dead, cut_short=one.cut_short or other.cut_short)
