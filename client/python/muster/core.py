@@ -8,7 +8,7 @@ import threading
 
 from .batch import Batch, Frames, frame_of, struct_batch, table_batch, WORLD
 from .bootstrap import bootstrap
-from .errors import Late, Lost, MusterError, ProtocolError, Refused
+from .errors import Late, Lost, Mistaken, MusterError, ProtocolError, Refused
 from .ids import hash64, nil
 from .resuming import RESUMABLE, KeptWatch, Sent, go_on, is_change
 from .types import Types
@@ -224,11 +224,13 @@ class Core:
                 stream.take()
 
     def close_stream(self, stream):
-        """Ends a watch. Does not wait for the answer, nor for a connection."""
+        """Ends a watch, unless it has ended. Does not wait for the answer, nor for a connection."""
         with self.lock:
+            if stream.error is not None or self.error is not None:
+                return
             self.drop_stream(stream)
-            if self.error is None:
-                self.ask(self.control("Unwatch", watch=stream.request), lambda answer: None)
+            stream.end(Mistaken("the watch was closed"))
+            self.ask(self.control("Unwatch", watch=stream.request), lambda answer: None)
 
     # ---- for resuming.py
 
@@ -275,6 +277,8 @@ class Core:
             self._every.discard(name)
             while stream is not None and stream.frames:
                 stream.take()
+            if stream is not None:
+                stream.end(Mistaken(f"{name} was closed"))
 
     def check_epoch(self, epoch):
         if epoch is not None and epoch not in self.run_epochs:

@@ -227,14 +227,18 @@ class Link:
         # Called by any thread.
         if self.core.outgoing_bytes > OUTGOING_BYTES_MAX:
             self._room.clear()
+        self._in_loop(self._wake.set)
+
+    def _in_loop(self, call):
+        """Calls a function in the thread of the event loop. Called by any thread."""
         try:
             if asyncio.get_running_loop() is self.loop:
-                self._wake.set()
+                call()
                 return
         except RuntimeError:
             pass
         try:
-            self.loop.call_soon_threadsafe(self._wake.set)
+            self.loop.call_soon_threadsafe(call)
         except RuntimeError:
             pass  # the loop has ended, and with it the connection
 
@@ -366,7 +370,7 @@ class Link:
     async def _wait(self, wish):
         woken = asyncio.Event()
         for stream in wish.streams:
-            stream.wake = woken.set
+            stream.wake = lambda: self._in_loop(woken.set)
         try:
             if any(stream.frames or stream.error is not None for stream in wish.streams):
                 return True

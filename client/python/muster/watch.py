@@ -109,9 +109,8 @@ class _Watched:
 
     async def close(self):
         """Ends the watch. Waits for nothing."""
-        if self._stream is not None and self._core.error is None:
-            stream, self._stream = self._stream, None
-            self._core.close_stream(stream)
+        if self._stream is not None:
+            self._core.close_stream(self._stream)
 
     def _ids(self, types):
         types = [types] if isinstance(types, (str, type)) else types

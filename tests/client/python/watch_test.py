@@ -1,5 +1,6 @@
 """A watch keeps a copy that equals the world."""
 import asyncio
+import concurrent.futures
 import os
 import random
 import unittest
@@ -56,6 +57,11 @@ class RandomEdits:
         elif len(self.entities) > 20:
             self.entities.remove(one)
             to.destroy(one)
+
+
+def closed(watch):
+    watch.close()
+    return watch
 
 
 def mirror_random_edits(test, count, seed):
@@ -158,6 +164,20 @@ class Watches(WorldTest):
             world.move(orc, under="/")
             changes = watch.catch_up()
             self.assertEqual([node.entity for node in changes.left], [orc])
+
+    def test_a_watch_that_was_closed_says_so_to_whoever_waits_for_it(self):
+        world = self.world()
+        for open_one in (world.watch, world.events, world.people):
+            one = open_one()
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                waiting = pool.submit(one.next, 60)
+                with self.assertRaises(concurrent.futures.TimeoutError):
+                    waiting.result(0.2)
+                one.close()
+                self.assertRaisesRegex(muster.Mistaken, "was closed", waiting.result, 50)
+            self.assertRaisesRegex(muster.Mistaken, "was closed", one.next)
+            one.close()
+        self.assertRaisesRegex(muster.Mistaken, "was closed", closed(world.watch()).catch_up)
 
     def test_a_watch_follows_a_run_and_its_end(self):
         world = self.world("--level")
