@@ -8,7 +8,7 @@ import threading
 
 from .batch import Batch, Frames, frame_of, struct_batch, table_batch, WORLD
 from .bootstrap import bootstrap
-from .errors import Late, Lost, MusterError, ProtocolError, Refused
+from .errors import Late, Lost, Mistaken, MusterError, ProtocolError, Refused
 from .ids import hash64, nil
 from .resuming import RESUMABLE, KeptWatch, Sent, go_on, is_change
 from .types import Types
@@ -88,6 +88,7 @@ class Core:
         self.types._add(*bootstrap(), provisional=True)
         self.lock = threading.RLock()
         self.epoch, self.playing, self.sequence = 0, False, 0
+        self.sequence_before = 0  # the newest sequence that earlier connections told
         self.earlier_epochs = set()
         self.welcome = None
         self.words = {0: ""}
@@ -222,6 +223,15 @@ class Core:
             while stream.frames:
                 stream.take()
 
+    def close_stream(self, stream):
+        """Ends a watch, unless it has ended. Does not wait for the answer, nor for a connection."""
+        with self.lock:
+            if stream.error is not None or self.error is not None:
+                return
+            self.drop_stream(stream)
+            stream.end(Mistaken("the watch was closed"))
+            self.ask(self.control("Unwatch", watch=stream.request), lambda answer: None)
+
     # ---- for resuming.py
 
     def stream_of(self, request):
@@ -267,6 +277,8 @@ class Core:
             self._every.discard(name)
             while stream is not None and stream.frames:
                 stream.take()
+            if stream is not None:
+                stream.end(Mistaken(f"{name} was closed"))
 
     def check_epoch(self, epoch):
         if epoch is not None and epoch not in self.run_epochs:
@@ -479,6 +491,7 @@ class Core:
         if not self.run_epochs:
             self.run_epochs.add(welcome.epoch)
         self.welcome, self.lineage = welcome, welcome.lineage
+        self.sequence_before = max(self.sequence_before, self.sequence)
         self.epoch, self.playing, self.sequence = welcome.epoch, welcome.playing, welcome.sequence
         # A batch of a snapshot may have any size.
         self._frames.bytes_max = max(welcome.frame_bytes_max, 64 << 20) + 48

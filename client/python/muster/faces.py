@@ -7,6 +7,7 @@ import inspect
 import os
 
 from .edits import Transaction
+from .errors import MusterError
 from .link import Link, drive, drive_async, in_background, tls_for
 from .people import People
 from .session import Session
@@ -35,14 +36,21 @@ class _Face:
 def _waiting(method):
     @functools.wraps(method)
     def call(self, *arguments, **named):
-        return self._made(drive(method(self._inner, *arguments, **named), self._link))
+        try:
+            return self._made(drive(method(self._inner, *arguments, **named), self._link))
+        except MusterError as error:
+            # The frames of this package say nothing to a user.
+            raise error.with_traceback(None) from None
     return call
 
 
 def _asynchronous(method):
     @functools.wraps(method)
     async def call(self, *arguments, **named):
-        return self._made(await drive_async(method(self._inner, *arguments, **named), self._link))
+        try:
+            return self._made(await drive_async(method(self._inner, *arguments, **named), self._link))
+        except MusterError as error:
+            raise error.with_traceback(None) from None
     return call
 
 

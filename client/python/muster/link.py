@@ -149,11 +149,11 @@ class Link:
 
     async def _resume(self, error):
         """Connects again until the session goes on, or until the server's time for that is over."""
-        pause, until = FIRST_PAUSE_S, self._lost_at + self.core.welcome.resume_ns_max / 1e9
+        pause, kept_s = FIRST_PAUSE_S, self.core.welcome.resume_ns_max / 1e9
         while self.core.error is None:
             self._stop()
-            if self.loop.time() > until:
-                self.core.end(error)
+            if self.loop.time() > self._lost_at + kept_s:
+                self.core.end(Lost(f"the session could not be resumed within {kept_s:g} s ({error})", error.code, error.reason))
                 return
             await asyncio.sleep(pause)
             pause = min(2 * pause, PAUSE_MAX_S)
@@ -227,14 +227,18 @@ class Link:
         # Called by any thread.
         if self.core.outgoing_bytes > OUTGOING_BYTES_MAX:
             self._room.clear()
+        self._in_loop(self._wake.set)
+
+    def _in_loop(self, call):
+        """Calls a function in the thread of the event loop. Called by any thread."""
         try:
             if asyncio.get_running_loop() is self.loop:
-                self._wake.set()
+                call()
                 return
         except RuntimeError:
             pass
         try:
-            self.loop.call_soon_threadsafe(self._wake.set)
+            self.loop.call_soon_threadsafe(call)
         except RuntimeError:
             pass  # the loop has ended, and with it the connection
 
@@ -366,7 +370,7 @@ class Link:
     async def _wait(self, wish):
         woken = asyncio.Event()
         for stream in wish.streams:
-            stream.wake = woken.set
+            stream.wake = lambda: self._in_loop(woken.set)
         try:
             if any(stream.frames or stream.error is not None for stream in wish.streams):
                 return True

@@ -2,7 +2,7 @@
 from typing import NamedTuple, Optional
 
 from .core import Wait
-from .ids import Entity
+from .values import entity_value
 
 
 class Camera(NamedTuple):
@@ -82,11 +82,11 @@ class People:
                           for number, each in before.items() if number not in self.here]
 
     async def close(self):
-        """Ends the iteration."""
+        """Ends the iteration. Waits for nothing."""
         self._core.unfollow("Presence")
 
     def locked(self, entity):
         """Returns the other person who has locked an entity, or None."""
-        entity = Entity(*getattr(entity, "entity", entity))
+        entity = entity_value(entity, "locked()")
         own = self._core.welcome.session
         return next((each for each in self.here.values() if each.session != own and entity in each.locks), None)

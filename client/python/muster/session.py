@@ -19,7 +19,10 @@ TEXTS_BYTES_AT_ONCE = 1 << 18
 
 
 class Ack(NamedTuple):
-    """The world's answer to an edit. `sequence` is its position among all inputs of this epoch."""
+    """The world's answer to an edit. `sequence` is its position among all inputs of this epoch.
+
+    If an edit was sent in parts, `sequence` is that of the last one, and `first` that of the
+    first, which is the number of the step in a run."""
 
     sequence: int
     durable_through: int
@@ -28,6 +31,7 @@ class Ack(NamedTuple):
     dead: int
     cut_short: bool
     epoch: int
+    first: int
 
 
 class Found(NamedTuple):
@@ -422,20 +426,21 @@ class Session:
         for frames in answers[len(first):]:
             ack = frames[0].batch.message(0, self.core.words)
             ack = Ack(ack.sequence, ack.durable_through, ack.handled, ack.unhandled, ack.dead, bool(ack.cut_short),
-                      frames[0].epoch)
+                      frames[0].epoch, ack.sequence)
             total = ack if total is None else _sum(total, ack)
         return total
 
     # ---- history
 
-    async def undo(self, dry=False, overwrite=False):
-        """Undoes the newest step of this user. With `dry`, only returns what would be done.
+    async def undo(self, *, dry=False, overwrite=False):
+        """Undoes the newest step of this user, and only this one. With `dry`, only returns what
+        would be done.
 
         Parts that another user has edited since are skipped, unless `overwrite` is set. Raises
         Refused with the reason "nothing_to_undo" if there is nothing left to do."""
         return await self.ask("Undo", act="undo", dry=int(dry), on_conflict="overwrite" if overwrite else "skip")
 
-    async def redo(self, dry=False, overwrite=False):
+    async def redo(self, *, dry=False, overwrite=False):
         """Redoes the step that was undone last."""
         return await self.ask("Undo", act="redo", dry=int(dry), on_conflict="overwrite" if overwrite else "skip")
 
@@ -485,6 +490,7 @@ class Session:
                 state = frame.batch.message(0, self.core.words) if frame is not None else state
             else:
                 state = await self.ask("GetClock")
+        self.core.saw(state.sequence)
         return state
 
     _follows_clock = False
@@ -520,6 +526,8 @@ class Session:
     async def wait_durable(self, ack, seconds=30):
         """Waits until an edit survives a crash of the server. Raises Late, or Refused if nothing is
         being written."""
+        if not isinstance(ack, (Ack, int)):
+            raise Mistaken(f"wait_durable(): an Ack, which edits return, or its sequence is expected, not {ack}")
         if isinstance(ack, Ack) and ack.epoch != self.core.epoch and ack.epoch not in self.core.earlier_epochs:
             raise Mistaken("this answer is from another start of the server")
         sequence = ack.sequence if isinstance(ack, Ack) else ack
@@ -559,5 +567,5 @@ class Session:
 
 
 def _sum(one, other):
-    return other._replace(handled=one.handled + other.handled, unhandled=one.unhandled + other.unhandled,
+    return other._replace(first=one.first, handled=one.handled + other.handled, unhandled=one.unhandled + other.unhandled,
                           dead=one.dead + other.dead, cut_short=one.cut_short or other.cut_short)

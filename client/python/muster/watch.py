@@ -8,7 +8,7 @@ from .batch import TIMED
 from .core import SESSION, Wait
 from .errors import Late, ProtocolError
 from .ids import Entity, nil
-from .values import codec_of
+from .values import codec_of, entity_value
 
 #: Entities whose changes are remembered for changes_since().
 REMEMBERED_MAX = 200_000
@@ -108,11 +108,9 @@ class _Watched:
                 return None
 
     async def close(self):
-        """Ends the watch."""
-        if self._stream is not None and self._core.error is None:
-            stream, self._stream = self._stream, None
-            self._core.drop_stream(stream)
-            await self._session.ask("Unwatch", watch=stream.request)
+        """Ends the watch. Waits for nothing."""
+        if self._stream is not None:
+            self._core.close_stream(self._stream)
 
     def _ids(self, types):
         types = [types] if isinstance(types, (str, type)) else types
@@ -143,11 +141,15 @@ class Watch(_Watched):
         self._log, self._floor = collections.OrderedDict(), self.sequence
 
     def get(self, entity):
-        """Returns the node of an entity, or None."""
-        return self.entities.get(getattr(entity, "entity", entity))
+        """Returns the node of an Entity or an id, or None if the copy does not have it."""
+        return self.entities.get(entity if type(entity) is Entity else entity_value(entity, "a watch"))
 
     def __getitem__(self, entity):
-        return self.entities[getattr(entity, "entity", entity)]
+        node = self.get(entity)
+        if node is None:
+            raise KeyError(f"the watch has no entity {getattr(entity, 'entity', entity)}: it does not exist, or it is not "
+                           "watched")
+        return node
 
     def __len__(self):
         return len(self.entities)
@@ -286,9 +288,10 @@ class Watch(_Watched):
             node = self.entities.get(entity)
             for type_ in [each for each in node._values if each not in types] if node is not None else ():
                 self._take_off(entity, type_)
-        if self._log is not None:  # sequences of another start of the server cannot be compared
+        if self._log is not None:
+            # Another start of the server gives the sequences of inputs that were lost to others.
             self._log.clear()
-            self._floor = max(sequence, self._floor)
+            self._floor = max(sequence, self._floor, self._core.sequence_before + 1)
 
     def _mark(self, entity, *marks):
         if self._log is None:

@@ -1,5 +1,7 @@
 """Edits, transactions and questions against a served world."""
+import asyncio
 import threading
+import traceback
 
 import muster
 from support import WorldTest
@@ -57,6 +59,8 @@ class Edits(WorldTest):
                            (lambda: world.push(orc, "Damage", amount="5"), "game.Damage.amount: the text '5'"),
                            (lambda: world.push([], "Damage"), "nothing to send"),
                            (lambda: world.push(orc, "Say", text=5), "not a text"),
+                           (lambda: world.wait_durable(orc), "an Ack, which edits return, or its sequence is expected, not 1:1"),
+                           (lambda: world.wait_durable(None), "an Ack, .* is expected, not None"),
                            (lambda: world.create(5), "text"), (lambda: world.create("x", under=5), "not an entity"),
                            (lambda: world.ask("Nothing"), "no type"), (lambda: world.ask("Ack"), "not a question")]:
             with self.assertRaisesRegex(muster.Mistaken, said):
@@ -89,6 +93,7 @@ class Edits(WorldTest):
         step = world.history()[0]
         self.assertEqual((step.label, step.parts, step.is_redo), ("Place a camp", 301, False))
         self.assertEqual(world.undo(dry=True).label, "Place a camp")
+        self.assertRaises(TypeError, world.undo, 2)  # is not a number of steps
         world.undo()
         self.assertEqual(world.info().entities, 0)
         world.redo()
@@ -107,6 +112,25 @@ class Edits(WorldTest):
         with world.transaction() as edit:
             pass
         self.assertIsNone(edit.ack)
+
+    def test_the_traceback_of_a_refusal_is_that_of_the_program_which_made_the_call(self):
+        world = self.world()
+
+        async def script():
+            async with await muster.connect_async(world.where.file) as other, other.transaction() as edit:
+                await edit.rename("9:9", "x")
+
+        def wait():
+            with world.transaction() as edit:
+                edit.rename("9:9", "x")
+        for call in (wait, lambda: asyncio.run(script())):
+            try:
+                call()
+            except muster.Refused as error:
+                told = traceback.TracebackException.from_exception(error)
+            inside = [frame.name for frame in told.stack if "/muster/" in frame.filename]
+            self.assertLessEqual(len(inside), 3, inside)
+            self.assertNotIn("direct cause", "".join(told.format()))
 
     def test_a_transaction_larger_than_a_frame_is_one_step_of_the_history(self):
         world = self.world("--limit", "frame_bytes_max=20000")

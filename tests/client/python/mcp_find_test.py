@@ -53,6 +53,20 @@ class Finding(AgentTest):
                 self.assertRegex(str(self.call(agent, "find", where=where)), said)
         self.assertEqual(self.call(agent, "find", where="Health.value>1e3")["hint"],
                          "Nothing matches all of this. describe_type lists the components that exist.")
+        hint = self.call(agent, "find", name="tower")["hint"]
+        self.assertEqual(hint, "No name contains 'tower'. Each entity is found by its own name, not by those of its parents.")
+
+    def test_a_type_is_found_by_the_names_of_its_fields_and_by_what_is_said_about_it(self):
+        _, agent = self.world_of_units()
+        for search, names in [("health", ["game.Health"]), ("TITLE", ["game.Unit"]), ("how much an entity can bear", ["game.Health"]),
+                              ("neutral", ["game.Unit"])]:
+            listed = self.call(agent, "describe_type", search=search)["types"]
+            self.assertEqual([each["type"] for each in listed if each["type"].startswith("game.")], names, search)
+        self.assertEqual([each.get("fields") for each in listed], [["team"]])
+        self.assertRegex(self.call(agent, "describe_type", search="xyzzy")["hint"], "^No type, field or description contains 'xyzzy'")
+        described = self.call(agent, "describe_type", names=["Unit"])
+        self.assertRegex(described["hint"], "^A field without default is 0")
+        self.assertEqual([each.get("default") for each in described["types"][0]["fields"]], ["neutral", None, None, None])
 
     def test_an_agent_is_told_who_it_is_and_what_it_may_not_do(self):
         self.serve("--level")
@@ -68,7 +82,7 @@ class Finding(AgentTest):
         agent = self.agent()
         self.call(agent, "edit", edits=[{"op": "create", "name": "orc", "components": {"Health": {}}}, {"op": "create", "name": "elf"}])
         self.call(agent, "play")
-        self.assertEqual(set(self.call(agent, "stop")), {"sequence", "playing", "kept", "not_kept"})
+        self.assertEqual(set(self.call(agent, "stop")), {"sequence", "tick", "playing", "kept", "not_kept"})
         self.call(agent, "play")
         self.call(agent, "edit", edits=[{"op": "create", "name": "gate"}])
         self.assertIn("No edit of the run was chosen", self.call(agent, "stop")["hint"])

@@ -17,7 +17,8 @@ class Presence(WorldTest):
             [seen] = people.next(10)
             self.assertEqual((seen.name, seen.kind, seen.selection, seen.dragged, seen.locks, seen.camera),
                              ("Ann", "python", [orc, elf], [orc], [orc], ((0, 2, 5), (1, 0, 0))))
-            self.assertEqual(people.locked(orc).name, "Ann")
+            self.assertEqual([people.locked(each).name for each in (orc, str(orc), ann.show(orc))], ["Ann"] * 3)
+            self.assertRaisesRegex(muster.Mistaken, "'orc' is not the id of an entity", people.locked, "orc")
             self.assertEqual(bob.set_presence(locks=[orc, elf]), {orc: ann.welcome.session})
             self.assertIsNone(people.next(0))  # a session is not told what it does itself
             ann.set_presence()

@@ -181,10 +181,17 @@ class Resume(WorldTest):
             world.set_field(kept, "Health.value", 2)
             lost = world.create("lost")
             watch.catch_up()
+            seen = watch.sequence
             self.restart()
             while lost in watch.entities:
                 changes = watch.next(30)
                 self.assertIsNotNone(changes)
+            self.assertFalse(watch.changes_since(seen).complete)
+            world.set_field(kept, "Health.value", 3)  # has the sequence of an edit that was lost
+            watch.catch_up()
+            self.assertFalse(watch.changes_since(seen).complete)
+            world.set_field(kept, "Health.value", 1)
+            watch.catch_up()
             self.assertEqual([each.entity for each in changes.destroyed], [lost])
             self.assertEqual(watch[kept]["Health"].value, 1)
             self.assertEqual(list(watch.entities), [kept])
@@ -193,7 +200,7 @@ class Resume(WorldTest):
         path = self.serve_with_token("--limit", "resume_ns_max=100000000")
         world = self.connect(path, resumes=True)
         self.server.kill()
-        with self.assertRaisesRegex(muster.Lost, "closed|failed"):
+        with self.assertRaisesRegex(muster.Lost, r"^the session could not be resumed within 0\.1 s \(the .*(closed|failed)"):
             world.create("orc")
         self.assertIsInstance(world.ended, muster.Lost)
         plain = self.connect(self.restart())
@@ -280,6 +287,46 @@ class Resume(WorldTest):
             self.assertLess(time.monotonic(), until)
             time.sleep(0.005)
         self.assertEqual([each.path for each in world.find()], ["/kept"])
+
+    def test_an_id_that_must_be_asked_for_is_not_waited_for_longer_than_other_answers(self):
+        path = self.serve_with_token()
+        world = self.connect(path, resumes=True, away_max=0.3)
+        self.away(world)
+        with self.assertRaisesRegex(muster.Late, "away for 0.3 s .*; nothing was sent"):
+            with world.transaction() as edit:
+                for _ in range(100):
+                    edit.create()
+
+    def test_a_program_that_ends_while_the_server_is_away_does_not_wait_for_it(self):
+        path = self.serve_with_token()
+        world = self.connect(path, resumes=True)
+        with self.assertRaises(SystemExit):
+            with world, world.watch() as watch, world.events() as events, world.people() as people:
+                self.away(world)
+                raise SystemExit(1)
+        self.assertRegex(str(world.ended), "the session was closed")
+        for each in (watch, events, people):
+            each.close()
+
+    def test_a_watch_that_is_closed_while_the_server_is_away_is_not_resumed(self):
+        path = self.serve_with_token("--page", "none")
+        line = Line(json.loads((self.path / "w.muster-server.json").read_text())["address"])
+        self.addCleanup(line.close)
+        world = self.connect(line.address, token=TOKEN, resumes=True)
+        watch = world.watch()
+        other = world.watch()
+        line.left = 0
+        world.core.beat(always=True)  # is not forwarded
+        until = time.monotonic() + 20
+        while world.core.line == "up" and not line.cuts:
+            self.assertLess(time.monotonic(), until)
+        watch.close()
+        orc = world.create("orc")
+        other.catch_up()
+        self.assertEqual((orc in other.entities, world.resumed), (True, 1))
+        self.assertEqual(world.core.watches.keys(), {other._inner._stream.request})
+        other.close()
+        self.assertEqual(world.info().entities, 1)
 
     def test_a_connection_that_falls_silent_is_replaced(self):
         path = self.serve_with_token()

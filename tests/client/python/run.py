@@ -15,6 +15,7 @@ import edits_test
 import examples_test
 import fuzz_test
 import mcp_find_test
+import mcp_play_test
 import mcp_test
 import page_test
 import presence_test
@@ -24,7 +25,7 @@ import types_test
 import watch_test
 from deadline import deadline
 
-MODULES = (bytes_test, connect_test, edits_test, examples_test, fuzz_test, mcp_find_test, mcp_test, page_test, presence_test, resume_test, run_test, types_test, watch_test)
+MODULES = (bytes_test, connect_test, edits_test, examples_test, fuzz_test, mcp_find_test, mcp_play_test, mcp_test, page_test, presence_test, resume_test, run_test, types_test, watch_test)
 SECONDS_MAX = int(os.environ.get("MUSTER_PYTHON_SECONDS", "120"))
 
 

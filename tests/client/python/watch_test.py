@@ -1,5 +1,6 @@
 """A watch keeps a copy that equals the world."""
 import asyncio
+import concurrent.futures
 import os
 import random
 import unittest
@@ -58,6 +59,11 @@ class RandomEdits:
             to.destroy(one)
 
 
+def closed(watch):
+    watch.close()
+    return watch
+
+
 def mirror_random_edits(test, count, seed):
     path = test.serve()
     writer, reader = test.connect(path), test.connect(path)
@@ -105,6 +111,11 @@ class Watches(WorldTest):
         with reader.watch() as watch:
             self.assertEqual((len(watch), watch[orc].path, watch[orc]["Health"].value), (2, "/camp/orc", 5))
             self.assertIsNone(watch.next(0))
+            for each in (str(orc), reader.show(orc), watch[orc], tuple(orc)):
+                self.assertEqual(watch[each].entity, orc)
+            self.assertIsNone(watch.get("99:1"))
+            self.assertRaisesRegex(KeyError, "no entity 99:1: it does not exist, or it is not watched", lambda: watch["99:1"])
+            self.assertRaisesRegex(muster.Mistaken, "'orc' is not the id of an entity", lambda: watch["orc"])
             begun = watch.sequence
             writer.set_field(orc, "Health.value", 6)
             changes = next(watch)
@@ -153,6 +164,20 @@ class Watches(WorldTest):
             world.move(orc, under="/")
             changes = watch.catch_up()
             self.assertEqual([node.entity for node in changes.left], [orc])
+
+    def test_a_watch_that_was_closed_says_so_to_whoever_waits_for_it(self):
+        world = self.world()
+        for open_one in (world.watch, world.events, world.people):
+            one = open_one()
+            with concurrent.futures.ThreadPoolExecutor() as pool:
+                waiting = pool.submit(one.next, 60)
+                with self.assertRaises(concurrent.futures.TimeoutError):
+                    waiting.result(0.2)
+                one.close()
+                self.assertRaisesRegex(muster.Mistaken, "was closed", waiting.result, 50)
+            self.assertRaisesRegex(muster.Mistaken, "was closed", one.next)
+            one.close()
+        self.assertRaisesRegex(muster.Mistaken, "was closed", closed(world.watch()).catch_up)
 
     def test_a_watch_follows_a_run_and_its_end(self):
         world = self.world("--level")

@@ -4,6 +4,7 @@ from ..errors import Lost, Mistaken
 from ..values import Place, codec_of
 from .answers import plain
 from .changing import edit, push, redo, undo
+from .examples import examples_of
 from .playing import clock, play, run_edits, stop
 from .reading import changes_since, describe_type, find, history, info, show, templates
 from .screenshot import screenshot
@@ -19,6 +20,7 @@ class Agent:
         self.where = where
         self.options = {"name": "agent", "kind": "agent", "timeout": timeout, "resumes": True, "away_max": timeout, **options}
         self.world = self.watch = None
+        self.kept = set()  # steps of runs that this agent knows to be in the level
         self.connect()
 
     def connect(self):
@@ -60,6 +62,16 @@ class Agent:
         raise AssertionError
 
     # ---- for tools
+
+    @property
+    def examples(self):
+        """Texts for the descriptions of tools, by what they replace."""
+        return examples_of(self.world.types)
+
+    def now(self):
+        """Returns the beginning of an answer: as of when it is true."""
+        state = self.world.clock()
+        return {"sequence": self.world.sequence, "tick": state.tick}
 
     def watched(self):
         """Returns the watch of the whole world, which begins with the first call."""

@@ -151,12 +151,14 @@ def edit(agent, edits, label="", dry_run=False, ignore_locks=False):
     """Applies edits as a whole or not at all, as one step for undo. Each is an object with an op:
     create (name, under, before, components, as), spawn (template, name, under, before, components,
     as), set (entity, components), set_field (entity, field, value, expect), remove (entity,
-    component), destroy (entity), move (entity, under, before), rename (entity, name). components is
-    {"Health": {"value": 5}}; omitted fields have their defaults, so use set_field to change only
-    one. Entities are named as they are before the call. "as": "gate" lets later edits of this call
-    name the new entity "$gate". With expect, an edit is refused unless the field has this value.
-    Entities that a person has locked, for instance while dragging them, are not edited. With
-    dry_run, says whether the world would accept the edits."""
+    component), destroy (entity), move (entity, under, before), rename (entity, name). For example
+    {edits}. Without under, the entity is a root. Components are named in full or by the last part.
+    Omitted fields, also of nested values, have their defaults, so use set_field to change only one.
+    Entities are named as they are before the call, or "$gate" if an edit of this call has created
+    them with "as": "gate". With expect, an edit is refused unless the field has this value.
+    Entities that a person has locked, for instance while dragging them, are not edited. Others see
+    what you have edited as your selection. With dry_run, says what the edits would do. In a run,
+    step is the number for run_edits."""
     if not edits:
         raise Mistaken("edits: the list is empty")
     if len(edits) > EDITS_MAX:
@@ -170,20 +172,25 @@ def edit(agent, edits, label="", dry_run=False, ignore_locks=False):
     if not ignore_locks:
         _refuse_locked(agent, batch.targets)
     try:
-        batch.edit.dry_run() if dry_run else batch.edit.commit()
+        would = batch.edit.dry_run() if dry_run else batch.edit.commit()
     except Refused as error:
         concerned = [i for i, target in enumerate(batch.targets) if error.fault and target == error.fault.entity]
         where = f"edits{concerned}: " if concerned and len(concerned) <= 10 else ""
         now = "" if error.value is None else f"; the value is {text_of(shortest(error.value))}"
         said = re.sub(r"^batch \d+ of the Step, at byte \d+: ", "", str(error))
         raise Refused(f"{where}{said} ({error.reason}){now}; nothing was applied", error.code, error.reason) from None
-    answer = {"sequence": agent.world.sequence, "would_apply" if dry_run else "applied": len(edits)}
-    if not dry_run:
-        agent.world.set_presence(selection=list(dict.fromkeys(batch.targets))[:SELECTED_MAX])
-    if not dry_run and batch.created:
+    if dry_run:
+        hint = "Nothing has changed." + (" sequence counts that ids were set aside." if batch.created else "")
+        return text_of({"sequence": would.sequence, "would_apply": len(edits), "would_create": would.created,
+                        "would_destroy": would.destroyed, "would_change": would.changed, "hint": hint})
+    answer = {"sequence": agent.world.sequence, "applied": len(edits)}
+    if agent.world.playing:
+        answer["step"] = batch.edit.ack.first
+    agent.world.set_presence(selection=list(dict.fromkeys(batch.targets))[:SELECTED_MAX])
+    if batch.created:
         fits = [each for i, each in enumerate(batch.created) if i < CHARACTERS_MAX // 400]
         answer.update(created=fits, created_count=len(batch.created))
-    answer["hint"] = "Nothing has changed." if dry_run else "undo takes this back as one step."
+    answer["hint"] = "undo takes this back as one step."
     return _within(answer, "created")
 
 
@@ -211,12 +218,15 @@ def push(agent, to, message, fields=None):
 
 def _undone(agent, act, dry_run, overwrite):
     done = getattr(agent.world, act)(dry=dry_run, overwrite=overwrite)
-    answer = {"sequence": agent.world.sequence, "step": done.label or done.what, "done": done.done}
+    answer = {"sequence": agent.world.sequence, "step": done.label or done.what, f"would_{act}" if dry_run else "done": done.done}
+    hints = ["Nothing has changed."] if dry_run else []
     if done.skipped:
         answer["skipped"] = [{"entity": str(entity), "field": field, "current": theirs[:200]} for entity, field, theirs in
                              zip(done.skipped_entities[:20], done.skipped_fields, done.skipped_theirs)]
         answer["skipped_count"] = done.skipped
-        answer["hint"] = "Others have edited these since. overwrite takes their edits back, too."
+        hints.append("Others have edited these since. overwrite takes their edits back, too.")
+    if hints:
+        answer["hint"] = " ".join(hints)
     return _within(answer, "skipped")
 
 

@@ -21,13 +21,15 @@ def clock(agent, set=None, ticks=None, speed=None):
     return text_of({"sequence": state.sequence, **agent.clock_text(state)})
 
 
-@tool("control")
-def play(agent):
+@tool("control", paused={**YES_NO, "description": "Pause the clock at once; otherwise it runs, even if it was paused"})
+def play(agent, paused=False):
     """Begins a run: play on a copy of the level, which stop ends. To propose edits, make them in a
     run: people see them as a list, and those that are kept become one step of the level."""
     agent.world.play()
-    return text_of({"sequence": agent.world.sequence, "playing": True,
-                    "hint": "The clock runs. Edits are of the run until run_edits keeps them. stop ends the run."})
+    state = agent.world.pause() if paused else agent.world.clock()
+    return text_of({"sequence": agent.world.sequence, "playing": True, "tick": state.tick, "paused": bool(state.paused),
+                    "hint": f"The clock {'is paused' if state.paused else 'runs'}. Edits are of the run until run_edits keeps "
+                            "them. stop ends the run."})
 
 
 @tool("control")
@@ -37,8 +39,10 @@ def stop(agent):
     world = agent.world
     edits = world.run_edits() if world.playing else []
     state = world.stop()
-    answer = {"sequence": world.sequence, "playing": False, "kept": state.kept, **_some("not_kept", state.not_kept)}
+    answer = {**agent.now(), "playing": False, "kept": state.kept, **_some("not_kept", state.not_kept)}
     chosen = [{"step": each.step, "what": cut(each.what, 200)} for each in edits if each.is_marked]
+    if state.kept and not state.not_kept:
+        agent.kept.update(each.step for each in edits if each.is_marked)
     if chosen:
         answer["chosen"] = chosen[:SHOWN_MAX]
     if len(chosen) > SHOWN_MAX:
@@ -68,8 +72,8 @@ def _some(name, reasons):
 def run_edits(agent, keep=None, keep_all=False, cursor=None):
     """Lists the edits of the run, or of the last one, the newest first. With keep or keep_all,
     keeps some: they are applied to the level, as one step, when the run ends, or at once if it has
-    ended."""
-    world, offset, head = agent.world, offset_of(cursor), {}
+    ended. After a run, kept is true for those of which you know that they were kept."""
+    world, offset, head, hint = agent.world, offset_of(cursor), {}, ""
     if keep or keep_all:
         kept = world.keep(*(keep or ()), all=keep_all)
         head["kept"] = "when the run ends" if kept.marked else kept.messages
@@ -77,5 +81,17 @@ def run_edits(agent, keep=None, keep_all=False, cursor=None):
             head.update(_some("skipped", kept.skipped))
             head["why"] = "skipped says what was left out. Look at the level, and edit it directly."
     found = world.run_edits()
-    rows = ({"step": each.step, "user": each.user, "what": each.what, "kept": each.is_marked} for each in found[offset:])
-    return page({"sequence": world.sequence, **head}, "edits", rows, len(found), offset)
+    if not world.playing:
+        if (keep or keep_all) and not kept.skipped:
+            agent.kept.update(keep or (each.step for each in found))
+        hint = "The run has ended. No edit is kept twice." if found else ""
+    rows = (_run_edit(agent, each) for each in found[offset:])
+    return page({"sequence": world.sequence, **head}, "edits", rows, len(found), offset, hint)
+
+
+def _run_edit(agent, edit):
+    """Returns a row. The server does not tell after a run what was kept."""
+    row = {"step": edit.step, "user": edit.user, "what": edit.what}
+    if agent.world.playing:
+        return {**row, "kept": edit.is_marked}
+    return {**row, "kept": True} if edit.step in agent.kept else row

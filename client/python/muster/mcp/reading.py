@@ -1,10 +1,11 @@
 """Tools that read the world."""
 from ..errors import Mistaken
 from ..ids import hash64
-from ..schema import ARRAY, VECTOR
-from ..values import codec_of
+from ..schema import ARRAY, SCALARS, VECTOR
+from ..values import codec_of, enum_text
 from .answers import cut, offset_of, page, plain, text_of
 from .conditions import read_conditions
+from .placement import TRANSFORM, Placement
 from .tool import COUNT, CURSOR, TEXT, TEXTS, tool
 
 ENTITY = {"type": "string", "description": "An id (12:1), a path (/town/tower), or a name that only one entity has"}
@@ -47,11 +48,11 @@ def _you(agent, present):
 @tool(name={"type": "string", "description": "Part of the name; case is ignored"},
       having={**TEXTS, "description": "Components that an entity must have"},
       without={**TEXTS, "description": "Components that it must not have"},
-      where={"type": "string", "description": "Conditions on values: Health.value<10 and Unit.team=red. Compares with "
-             "< <= = != >= >, and with ~ for a part of a text"},
+      where={"type": "string", "description": "Conditions on values, such as {condition}. Compares with < <= = != >= >, and "
+             "with ~ for a part of a text"},
       under={**ENTITY, "description": "Only this entity and those below it"},
       children_of={**ENTITY, "description": "Only the direct children of this entity, in order; / for the roots"},
-      show={**TEXTS, "description": "Components or fields to include: Health, Transform.position.x"}, cursor=CURSOR)
+      show={**TEXTS, "description": "Components or fields to include, such as {field}"}, cursor=CURSOR)
 def find(agent, name="", having=(), without=(), where="", under=None, children_of=None, show=(), cursor=None):
     """Finds entities by name, by components, by their values and by place. Each row has the
     entity's id and path."""
@@ -70,7 +71,7 @@ def find(agent, name="", having=(), without=(), where="", under=None, children_o
         found, key = world.find(name, having, under), "path"
     if found and (conditions or without):
         found = _that_meet(world, found, conditions, having, without, under or children_of)
-    places = [agent.place(each) for each in show]
+    places, head = [agent.place(each) for each in show], agent.now()
 
     def rows():
         for entity, text in found[offset:]:
@@ -79,8 +80,12 @@ def find(agent, name="", having=(), without=(), where="", under=None, children_o
                 shown = world.show(entity)
                 row.update((said, agent.read(shown, place)) for said, place in zip(show, places) if place[0] in shown)
             yield row
-    hint = "" if found else f"Nothing matches{' all of this' if where else ''}. describe_type lists the components that exist."
-    return page({"sequence": world.sequence}, "entities", rows(), len(found), offset, hint)
+    hint = ""
+    if not found and (having or without):
+        hint = f"Nothing matches{' all of this' if where else ''}. describe_type lists the components that exist."
+    elif not found and name:
+        hint = f"No name contains '{cut(name, 80)}'. Each entity is found by its own name, not by those of its parents."
+    return page(head, "entities", rows(), len(found), offset, hint)
 
 
 def _that_meet(world, found, conditions, having, without, under):
@@ -99,8 +104,11 @@ def _that_meet(world, found, conditions, having, without, under):
 @tool(required=["entities"], entities={**TEXTS, "description": "Ids, paths, or names that only one entity has"},
       components={**TEXTS, "description": "Only these components"}, cursor=CURSOR)
 def show(agent, entities, components=None, cursor=None):
-    """Shows entities with the values of their components."""
-    world, offset = agent.world, offset_of(cursor)
+    """Shows entities with the values of their components. For an entity with a Transform below
+    others, or with a Shape, world is its position in the world, and between which corners its Shape
+    lies."""
+    world, offset, head = agent.world, offset_of(cursor), agent.now()
+    placement = Placement(world)
     types = None if components is None else {world.types.component(each).name for each in components}
 
     def rows():
@@ -108,24 +116,36 @@ def show(agent, entities, components=None, cursor=None):
             shown = world.show(each)
             values = {name: plain(value) for name, value in shown.components.items()
                       if name not in ("muster.Name", "muster.ChildOf") and (types is None or name in types)}
-            yield {"entity": str(shown.entity), "path": shown.path, "children": shown.child_count, "components": values}
-    return page({"sequence": world.sequence}, "entities", rows(), len(entities), offset)
+            row = {"entity": str(shown.entity), "path": shown.path, "children": shown.child_count, "components": values}
+            place = placement.of(shown) if TRANSFORM in values else None
+            yield {**row, "world": place} if place is not None else row
+    return page(head, "entities", rows(), len(entities), offset)
 
 
 @tool(names={**TEXTS, "description": "Components or messages to describe; without it, all are listed"},
-      having={"type": "string", "description": "List only types with this text in their name"}, cursor=CURSOR)
-def describe_type(agent, names=None, having="", cursor=None):
+      search={"type": "string", "description": "List only types with this text in their names, fields or descriptions"},
+      cursor=CURSOR)
+def describe_type(agent, names=None, search="", cursor=None):
     """Lists the types of components and messages, or describes some: fields, units, ranges,
     defaults and enums."""
     world, offset = agent.world, offset_of(cursor)
     if names is None:
         messages = {name: cls for name, cls in world.types.messages.items() if not name.startswith("muster.")}
-        listed = [(name, cls._type) for name, cls in {**world.types.components, **messages}.items()
-                  if having.lower() in name.lower()]
-        rows = ({"type": name, "is": _kind(type_), "doc": cut(type_.doc, 120)} for name, type_ in listed[offset:])
-        return page({"sequence": world.sequence}, "types", rows, len(listed), offset, "Give names to see the fields.")
-    found = [world.types.find(each) for each in names]
-    return page({"sequence": world.sequence}, "types", (_described(each) for each in found[offset:]), len(found), offset)
+        listed = [(name, cls._type, _fields_with(cls._type, search.lower()))
+                  for name, cls in {**world.types.components, **messages}.items()]
+        listed = [each for each in listed if each[2] or search.lower() in f"{each[0]} {each[1].doc}".lower()]
+        rows = ({"type": name, "is": _kind(type_), "doc": cut(type_.doc, 120), **({"fields": fields} if fields else {})}
+                for name, type_, fields in listed[offset:])
+        hint = "Give names to see the fields." if listed else f"No type, field or description contains '{cut(search, 80)}'."
+        return page({"sequence": world.sequence}, "types", rows, len(listed), offset, hint)
+    found, hint = [world.types.find(each) for each in names], "A field without default is 0, false, empty or nil."
+    return page({"sequence": world.sequence}, "types", (_described(each) for each in found[offset:]), len(found), offset, hint)
+
+
+def _fields_with(type_, text):
+    """Returns the names of the fields with a text in their name, description or enum."""
+    return [each.name for each in type_.fields if text and each.name != "reserved" and text in " ".join(
+        [each.name, each.doc, *(each.enum.values if each.enum is not None else ())]).lower()]
 
 
 def _kind(type_):
@@ -145,6 +165,8 @@ def _described(type_, depth=0):
 def _field(field, depth):
     row = {"name": field.name, "type": field.kind}
     row.update((name, field.attributes[name]) for name in ("default", "range", "unit") if name in field.attributes)
+    if field.enum is not None and field.base in SCALARS:
+        row.setdefault("default", enum_text(field.enum, field.default or 0))
     if field.required:
         row["required"] = True
     if field.doc:
@@ -163,9 +185,10 @@ def changes_since(agent, sequence=None, cursor=None):
     """Says what has changed in the world after a sequence, by whomever. The first call begins to
     watch the world, and returns the sequence to give the next time."""
     offset, is_new = offset_of(cursor), agent.watch is None
-    watch = agent.watched()
+    watch, told = agent.watched(), agent.world.sequence
     watch.catch_up(60)
-    head = {"sequence": watch.sequence}
+    # A watch is not told of inputs that change nothing.
+    head = {"sequence": max(told, watch.sequence)}
     if is_new or sequence is None:
         hint = "The world is watched from this sequence on. Give it with the next call."
         return page(head, "changes", (), 0, 0, hint)

@@ -16,6 +16,7 @@ import urllib.request
 
 from ..errors import Late, Mistaken
 from .answers import text_of
+from .placement import Placement
 from .tool import tool
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -24,6 +25,8 @@ SECONDS_MAX = 40
 #: Time for the page to receive the world and to draw it, after it has been loaded.
 SETTLE_SECONDS = 4
 BYTES_MAX = 64 << 20
+#: In a narrower window, the page's panels would cover the world.
+WIDTH_LAID_OUT_MIN = 1000
 FLAGS = ("--headless=new", "--no-sandbox", "--remote-debugging-pipe", "--use-angle=swiftshader",
          "--enable-unsafe-swiftshader", "--hide-scrollbars", "--no-first-run", "--disable-gpu-sandbox",
          "--disable-background-networking")
@@ -98,16 +101,20 @@ class Browser:
         return message
 
     def picture(self, url, width, height):
-        """Returns a JPEG of a page, as base64."""
+        """Returns a JPEG of a page, as base64. A page that is to be small is laid out larger, and
+        then made smaller."""
+        scale = min(1, width / WIDTH_LAID_OUT_MIN)
+        laid_out = {"width": round(width / scale), "height": round(height / scale)}
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.ask("Emulation.setDeviceMetricsOverride", session, width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self.ask("Emulation.setDeviceMetricsOverride", session, **laid_out, deviceScaleFactor=1, mobile=False)
         self.ask("Page.enable", session)
         self.ask("Page.navigate", session, url=url)
         while self.next().get("method") != "Page.loadEventFired":
             pass
         time.sleep(SETTLE_SECONDS)
-        return self.ask("Page.captureScreenshot", session, format="jpeg", quality=70)["data"]
+        clip = {"x": 0, "y": 0, **laid_out, "scale": scale}
+        return self.ask("Page.captureScreenshot", session, format="jpeg", quality=60, clip=clip)["data"]
 
 
 def page_url(where, entity=None):
@@ -138,10 +145,11 @@ def _check_page(address):
 
 @tool(width={"type": "integer", "minimum": 200}, height={"type": "integer", "minimum": 200},
       frame={"type": "string", "description": "The entity to look at, which is outlined"})
-def screenshot(agent, width=1000, height=700, frame=""):
+def screenshot(agent, width=640, height=448, frame=""):
     """Returns a picture of the editor's page. It shows the whole level, or with `frame` one entity
-    from nearby. Prefer find and show for values."""
-    entity = agent.world.entity(frame) if frame else None
+    from nearby. As base64, it has about 25,000 to 40,000 characters, and twice as many with a width
+    of 1000 and a height of 700. Prefer find and show for values."""
+    framed = agent.world.show(agent.world.entity(frame)) if frame else None
     if width > 3000 or height > 3000:
         raise Mistaken("width and height: at most 3000")
     where = agent.world.where
@@ -151,6 +159,9 @@ def screenshot(agent, width=1000, height=700, frame=""):
     _check_page(where.page)
     with tempfile.TemporaryDirectory(prefix="muster-page-") as folder, \
             contextlib.closing(Browser(program, folder)) as browser:
-        data = browser.picture(page_url(where, entity), width, height)
-    return [{"type": "image", "data": data, "mimeType": "image/jpeg"},
-            {"type": "text", "text": text_of({"sequence": agent.world.sequence, "width": width, "height": height})}]
+        data = browser.picture(page_url(where, framed and framed.entity), width, height)
+    said = {**agent.now(), "width": width, "height": height, "shows": "the whole level"}
+    if framed is not None:
+        place = Placement(agent.world).of(framed)
+        said.update(shows=framed.path, entity=str(framed.entity), **({"world": place} if place else {}))
+    return [{"type": "image", "data": data, "mimeType": "image/jpeg"}, {"type": "text", "text": text_of(said)}]

@@ -54,7 +54,8 @@ class Server:
         if method == "ping":
             return {}
         if method == "tools/list":
-            return {"tools": [each.described() for each in self.agent.tools.values()]}
+            examples = self.agent.examples
+            return {"tools": [each.described(examples) for each in self.agent.tools.values()]}
         if method == "tools/call":
             return self.called(parameters.get("name"), parameters.get("arguments") or {})
         raise Wrong(NO_METHOD, f"there is no method {method!r}")

@@ -20,13 +20,14 @@ class Tool:
         self.run, self.name, self.right = run, run.__name__.strip("_"), right
         self.description, self.required, self.arguments = run.__doc__.strip(), required, arguments
 
-    def described(self):
+    def described(self, examples):
+        """Returns what the agent reads. `examples` are texts by the words that they replace."""
         schema = {"type": "object", "properties": self.arguments, "additionalProperties": False}
         if self.required:
             schema["required"] = list(self.required)
         description = " ".join(self.description.split())
-        return {"name": self.name, "description": description, "inputSchema": schema,
-                "annotations": {"readOnlyHint": self.right == "view"}}
+        return _filled({"name": self.name, "description": description, "inputSchema": schema,
+                        "annotations": {"readOnlyHint": self.right == "view"}}, examples)
 
     def is_allowed(self, role):
         return RIGHTS.index(self.right) <= RIGHTS.index(role)
@@ -42,6 +43,18 @@ class Tool:
         if missing:
             raise Mistaken(f"{self.name} needs the argument '{missing[0]}'")
         return arguments
+
+
+def _filled(described, examples):
+    """Returns texts, at any depth of dicts and lists, with their examples."""
+    if isinstance(described, dict):
+        return {name: _filled(each, examples) for name, each in described.items()}
+    if isinstance(described, list):
+        return [_filled(each, examples) for each in described]
+    if isinstance(described, str):
+        for word, example in examples.items():
+            described = described.replace(word, example)
+    return described
 
 
 def _check(value, schema, name):
