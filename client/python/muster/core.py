@@ -18,6 +18,8 @@ PROTOCOL_NEWEST, PROTOCOL_OLDEST = 1, 1
 FRAME_BYTES_MAX_BEFORE_WELCOME = 1 << 20
 #: Bytes of watches that may be on their way or waiting for the program.
 CREDIT_BYTES = 1 << 19
+#: A watch of which so many bytes wait for the program ends.
+UNREAD_BYTES_MAX = 64 << 20
 
 SESSION = "muster.session."
 
@@ -56,10 +58,12 @@ class Stream:
     def __init__(self, core, request):
         self.core, self.request = core, request
         self.frames, self.error = collections.deque(), None
+        self.unread = 0  # bytes of the frames
         self.wake = None
 
     def put(self, frame):
         self.frames.append(frame)
+        self.unread += frame.bytes
         self._tell()
 
     def end(self, error):
@@ -75,6 +79,7 @@ class Stream:
         frame left."""
         if self.frames:
             frame = self.frames.popleft()
+            self.unread -= frame.bytes
             self.core.consumed(frame.bytes)
             return frame
         if self.error is not None:
@@ -119,6 +124,7 @@ class Core:
         self._followed = {}
         self._every = set()  # names of messages of which not only the newest matters
         self._received = self._credit_through = self._held = 0
+        self._waits = 0  # callers that wait for a stream without frames
 
     # ---- sending
 
@@ -232,6 +238,12 @@ class Core:
             stream.end(Mistaken("the watch was closed"))
             self.ask(self.control("Unwatch", watch=stream.request), lambda answer: None)
 
+    def _end_unread(self, stream):
+        why = Late(f"nobody has read this watch: {stream.unread} bytes waited, so it was closed")
+        self.drop_stream(stream)
+        stream.end(why)
+        self.ask(self.control("Unwatch", watch=stream.request), lambda answer: None)
+
     # ---- for resuming.py
 
     def stream_of(self, request):
@@ -311,9 +323,16 @@ class Core:
             self._held -= count
             self._credit()
 
+    def waits(self, more):
+        """Counts those who wait for a stream that has no frames. They must not wait for others to
+        take theirs."""
+        with self.lock:
+            self._waits += more
+            self._credit()
+
     def _credit(self):
         """Lets the server send more, unless the program has not taken yet what has come."""
-        if self._credit_through and self.error is None and self._held < CREDIT_BYTES // 2 \
+        if self._credit_through and self.error is None and (self._held < CREDIT_BYTES // 2 or self._waits > 0) \
                 and self._credit_through - self._received < CREDIT_BYTES // 2:
             self._give_credit()
 
@@ -444,6 +463,8 @@ class Core:
             else:
                 self._held += frame.bytes
                 stream.put(frame)
+                if stream.unread > UNREAD_BYTES_MAX:
+                    self._end_unread(stream)
             return
         waiting = self._waiting.get(frame.request)
         if waiting is None:
@@ -482,7 +503,8 @@ class Core:
             stream = self._followed.get(name)
             if stream is not None:
                 while stream.frames and name not in self._every:  # only the newest matters
-                    self._held -= stream.frames.popleft().bytes
+                    self._held -= stream.frames[0].bytes
+                    stream.unread -= stream.frames.popleft().bytes
                 self._held += frame.bytes
                 stream.put(frame)
         return True

@@ -374,7 +374,11 @@ class Link:
         try:
             if any(stream.frames or stream.error is not None for stream in wish.streams):
                 return True
-            await asyncio.wait_for(woken.wait(), wish.seconds)
+            self.core.waits(1)
+            try:
+                await asyncio.wait_for(woken.wait(), wish.seconds)
+            finally:
+                self.core.waits(-1)
             return True
         except asyncio.TimeoutError:
             return False

@@ -6,6 +6,7 @@ import random
 import unittest
 
 import muster
+from muster import core
 from support import WorldTest
 
 
@@ -220,6 +221,50 @@ class Watches(WorldTest):
             self.assertLess(held, 1 << 20)
             watch.catch_up(60)
             self.assertEqual({tuple(node["Path"].points) for node in watch.entities.values()}, {(39.0,) * 32})
+
+    def test_a_watch_that_is_read_goes_on_although_another_one_is_not_read(self):
+        path = self.serve()
+        writer, reader = self.connect(path), self.connect(path)
+        Path = writer.types.game.Path
+        with writer.transaction() as edit:
+            entities = [edit.create("", Path()) for _ in range(2000)]
+
+        def fill(value):
+            with writer.transaction() as edit:
+                for each in entities:
+                    edit.set(each, Path(points=[value] * 32))
+        with reader.watch() as unread:
+            with reader.watch() as watch:
+                for i in range(8):
+                    fill(float(i))
+                    watch.catch_up(60)
+            for i in range(8):
+                fill(100.0 + i)
+                with reader.watch(having=[Path]) as short:
+                    self.assertEqual(len(short), 2000)
+            unread.catch_up(60)
+            self.assertEqual({tuple(node["Path"].points) for node in unread.entities.values()}, {(107.0,) * 32})
+
+    def test_a_watch_that_nobody_reads_ends_before_it_needs_all_memory(self):
+        core.UNREAD_BYTES_MAX, before = 2 << 20, core.UNREAD_BYTES_MAX
+        self.addCleanup(setattr, core, "UNREAD_BYTES_MAX", before)
+        path = self.serve()
+        writer, reader = self.connect(path), self.connect(path)
+        Path = writer.types.game.Path
+        with writer.transaction() as edit:
+            entities = [edit.create("", Path()) for _ in range(2000)]
+        with reader.watch() as unread, reader.watch() as watch:
+            for i in range(30):
+                with writer.transaction() as edit:
+                    for each in entities:
+                        edit.set(each, Path(points=[float(i)] * 32))
+                watch.catch_up(60)
+                if unread._inner._stream.error:
+                    break
+            with self.assertRaisesRegex(muster.Late, "nobody has read this watch"):
+                unread.next(10)
+            watch.catch_up(60)
+        self.assertEqual(reader.info().sessions, 2)
 
     def test_the_asyncio_client_does_the_same(self):
         path = self.serve()

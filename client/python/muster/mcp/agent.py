@@ -1,4 +1,6 @@
 """The agent as a user of the world: its connection, its watch, and values by their paths."""
+import time
+
 from .. import faces
 from ..errors import Lost, Mistaken
 from ..values import Place, codec_of
@@ -31,6 +33,13 @@ class Agent:
         elif not self.world.core.is_up:
             self.world.clock()  # ids of a server that was killed are not valid afterward
 
+    def read_watch(self):
+        """Applies what the watch of changes_since was told, so that little waits for its next
+        call. Stops after a second in a world that changes faster than it is read."""
+        end = time.monotonic() + 1
+        while self.watch is not None and time.monotonic() < end and self.watch.next(0):
+            pass
+
     def close(self):
         self.world.close()
 
@@ -52,6 +61,7 @@ class Agent:
                 if name not in self.tools:
                     raise Mistaken(f"the rights of this session do not allow {name} any longer")
                 chosen = self.tools[name]
+                self.read_watch()
                 return chosen.run(self, **chosen.checked(arguments))
             except Lost as error:
                 if chosen is not None and chosen.right == "view" and not is_last:
