@@ -51,8 +51,16 @@ class Finding(AgentTest):
                             ("Damage.amount<5", "is not a component")]:
             with self.subTest(where=where):
                 self.assertRegex(str(self.call(agent, "find", where=where)), said)
-        self.assertEqual(self.call(agent, "find", where="Health.value>1e3")["hint"],
-                         "Nothing matches all of this. describe_type lists the components that exist.")
+        for given, hint in [({"where": "Health.value>1e3"}, "0 of 10 entities with Health match."),
+                            ({"where": "Health.value>1 and Unit.team=red", "children_of": "/", "name": "unit 0"},
+                             "0 of 1 entities with Health and Unit match."),
+                            ({"having": ["Unit", "Path"]}, "No entity has Unit and Path."),
+                            ({"having": ["Unit"], "without": ["Health"]}, "0 of 10 entities with Unit match."),
+                            ({"without": ["Path"], "name": "tower"}, "No name contains 'tower'. Each entity is found by its own "
+                             "name, not by those of its parents."),
+                            ({"having": ["Path"], "under": "camp"}, "No entity there has Path."),
+                            ({"having": ["Unit"], "name": "x"}, "No entity with a name that contains 'x' has Unit.")]:
+            self.assertEqual(self.call(agent, "find", **given).get("hint"), hint, given)
         hint = self.call(agent, "find", name="tower")["hint"]
         self.assertEqual(hint, "No name contains 'tower'. Each entity is found by its own name, not by those of its parents.")
 

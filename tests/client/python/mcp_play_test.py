@@ -12,6 +12,7 @@ class Playing(AgentTest):
         begun = self.call(agent, "play")
         self.assertEqual((begun["playing"], begun["paused"]), (True, False))
         self.assertIn("The clock runs", begun["hint"])
+        self.assertRegex(str(self.call(agent, "clock", set="step")), "set pause first$")
         self.assertEqual(self.call(agent, "stop")["tick"], 0)
         begun = self.call(agent, "play", paused=True)
         self.assertEqual((begun["playing"], begun["paused"]), (True, True))

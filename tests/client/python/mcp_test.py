@@ -205,7 +205,10 @@ class Agents(AgentTest):
             self.assertNotEqual(rest["entities"][0], found["entities"][0])
             self.assertEqual(int(rest["cursor"]), int(found["cursor"]) + len(rest["entities"]))
             found, pages = rest, pages + 1
-        self.call(agent, "find", show=["Squad", "March", "Transform"], having=["Squad"])
+        found = self.call(agent, "find", show=["Squad", "March", "Transform"], having=["Squad"])
+        self.assertRegex(found["hint"], r"or ask for less: show accepts single fields, such as Squad\.\w+")
+        found = self.call(agent, "find", show=["Transform.position"], having=["Squad"])
+        self.assertRegex(found["hint"], r"or ask for less\.$")
         self.call(agent, "find", children_of="/red")
         chosen = self.call(agent, "find", where="Squad.team=blue and Squad.number<500", show=["Squad", "Transform"])
         self.assertEqual(chosen["total"], 500)

@@ -67,11 +67,12 @@ def offset_of(cursor):
     return int(cursor)
 
 
-def page(head, name, rows, total, offset=0, hint="", limit=CHARACTERS_MAX):
+def page(head, name, rows, total, offset=0, hint="", limit=CHARACTERS_MAX, less=""):
     """Returns the text of an answer with the rows from `offset` on, as far as they fit.
 
-    `rows` yields them. A row that is too long on its own is shortened."""
-    taken, room = [], limit - AROUND - len(text_of(head)) - len(hint)
+    `rows` yields them. A row that is too long on its own is shortened. `less` says how to ask for
+    less, if there are more."""
+    taken, room = [], limit - AROUND - len(text_of(head)) - len(hint) - len(less)
     for row in rows:
         text = text_of(row)
         if len(text) > room:
@@ -87,7 +88,7 @@ def page(head, name, rows, total, offset=0, hint="", limit=CHARACTERS_MAX):
     answer = {**head, name: taken, "total": total}
     if end < total:
         answer["cursor"] = str(end)
-        hint = f"{end} of {total}: call again with this cursor for more, or ask for less. {hint}"
+        hint = f"{end} of {total}: call again with this cursor for more, or ask for less{less}. {hint}"
     if hint:
         answer["hint"] = hint.strip()
     return text_of(answer)

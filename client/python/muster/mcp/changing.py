@@ -155,7 +155,8 @@ def edit(agent, edits, label="", dry_run=False, ignore_locks=False):
     {edits}. Without under, the entity is a root. Components are named in full or by the last part.
     Omitted fields, also of nested values, have their defaults, so use set_field to change only one.
     Entities are named as they are before the call, or "$gate" if an edit of this call has created
-    them with "as": "gate". With expect, an edit is refused unless the field has this value.
+    them with "as": "gate"; of a spawned template, that is the root, and references among its
+    entities lead to the new ones. With expect, an edit is refused unless the field has this value.
     Entities that a person has locked, for instance while dragging them, are not edited. Others see
     what you have edited as your selection. With dry_run, says what the edits would do. In a run,
     step is the number for run_edits."""

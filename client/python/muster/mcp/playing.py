@@ -1,5 +1,5 @@
 """Tools for time: the clock, and runs, in which an agent can propose edits."""
-from ..errors import Mistaken
+from ..errors import Mistaken, Refused
 from .answers import cut, offset_of, page, text_of
 from .tool import COUNT, CURSOR, YES_NO, tool
 
@@ -13,7 +13,11 @@ def clock(agent, set=None, ticks=None, speed=None):
     if ticks is not None and set != "step" or speed is not None and set != "resume":
         raise Mistaken("ticks is for set step, and speed for set resume")
     if set == "step":
-        state = world.step(ticks or 1)
+        try:
+            state = world.step(ticks or 1)
+        except Refused as error:
+            hint = "" if world.clock().paused else "; set pause first"
+            raise Refused(f"{error}{hint}", error.code, error.reason) from None
     elif set == "resume":
         state = world.resume(speed or 0)
     else:

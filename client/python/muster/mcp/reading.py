@@ -69,6 +69,7 @@ def find(agent, name="", having=(), without=(), where="", under=None, children_o
         key = "name"
     else:
         found, key = world.find(name, having, under), "path"
+    looked_at = len(found)
     if found and (conditions or without):
         found = _that_meet(world, found, conditions, having, without, under or children_of)
     places, head = [agent.place(each) for each in show], agent.now()
@@ -80,12 +81,21 @@ def find(agent, name="", having=(), without=(), where="", under=None, children_o
                 shown = world.show(entity)
                 row.update((said, agent.read(shown, place)) for said, place in zip(show, places) if place[0] in shown)
             yield row
-    hint = ""
-    if not found and (having or without):
-        hint = f"Nothing matches{' all of this' if where else ''}. describe_type lists the components that exist."
-    elif not found and name:
-        hint = f"No name contains '{cut(name, 80)}'. Each entity is found by its own name, not by those of its parents."
-    return page(head, "entities", rows(), len(found), offset, hint)
+    hint = "" if found else _why_none(looked_at, name, " and ".join(each.short for each in having), under or children_of)
+    whole = next((type_ for type_, part in places if part is None and type_.fields), None)
+    less = f": show accepts single fields, such as {whole.short}.{whole.fields[0].name}" if whole is not None else ""
+    return page(head, "entities", rows(), len(found), offset, hint, less=less)
+
+
+def _why_none(looked_at, name, components, place):
+    """Says which part of a search nothing has met. `looked_at` entities met all of it but the
+    conditions on values and the components that they must not have."""
+    named = f" with a name that contains '{cut(name, 80)}'" if name else ""
+    if looked_at:
+        return f"0 of {looked_at} entities{f' with {components}' if components else ''} match."
+    if components:
+        return f"No entity{' there' if place not in (None, '/') else ''}{named} has {components}."
+    return f"No name contains '{cut(name, 80)}'. Each entity is found by its own name, not by those of its parents." if name else ""
 
 
 def _that_meet(world, found, conditions, having, without, under):
