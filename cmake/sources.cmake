@@ -113,6 +113,7 @@ set(muster_registry_sources
   registry/moments/synctest_compare.cc
   registry/moments/synctest_log.cc
   registry/moments/synctest_suspects.cc
+  registry/observe/log.cc
   registry/observe/observer.cc
   registry/observe/trace.cc
   registry/profile.cc
@@ -402,6 +403,7 @@ set(muster_public_headers
   registry/moments/rollback.h
   registry/moments/synctest.h
   registry/observe/figures.h
+  registry/observe/log.h
   registry/observe/trace.h
   registry/profile.h
   registry/pushing.h
