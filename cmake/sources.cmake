@@ -264,6 +264,7 @@ set(muster_server_sources
   server/edits/timer_ids.cc
   server/figures/activity_count.cc
   server/figures/figures.cc
+  server/figures/followed_log.cc
   server/figures/metrics_text.cc
   server/figures/session_trace.cc
   server/mirror/lesser_kinds.cc
