@@ -113,6 +113,7 @@ set(muster_registry_sources
   registry/moments/synctest_compare.cc
   registry/moments/synctest_log.cc
   registry/moments/synctest_suspects.cc
+  registry/observe/log.cc
   registry/observe/observer.cc
   registry/observe/trace.cc
   registry/profile.cc
@@ -263,6 +264,7 @@ set(muster_server_sources
   server/edits/timer_ids.cc
   server/figures/activity_count.cc
   server/figures/figures.cc
+  server/figures/followed_log.cc
   server/figures/metrics_text.cc
   server/figures/session_trace.cc
   server/mirror/lesser_kinds.cc
@@ -402,6 +404,7 @@ set(muster_public_headers
   registry/moments/rollback.h
   registry/moments/synctest.h
   registry/observe/figures.h
+  registry/observe/log.h
   registry/observe/trace.h
   registry/profile.h
   registry/pushing.h

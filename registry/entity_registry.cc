@@ -86,6 +86,9 @@ EntityRegistry::EntityRegistry(RegistryOptions options, std::uint32_t arithmetic
     : core_(options), impl_(std::make_unique<Impl>(*this, std::move(options))) {
   warn_of_arithmetic(arithmetic, impl_->options.on_warning);
   core_.context = &impl_->delivery.context();
+  core_.context->log = &impl_->log;
+  impl_->log.context_ = core_.context;
+  impl_->log.inside_ = &core_.inside;
   impl_->self = std::make_shared<EntityRegistry*>(this);
   core_.state.storage.on_archetype_context = &core_;
   core_.state.storage.on_layout = [](void* core, Archetype& archetype) {

@@ -38,6 +38,7 @@
 #include "registry/handlers/builtin_messages.h"
 #include "registry/handlers/signature.h"
 #include "registry/handlers/subscription.h"
+#include "registry/observe/log.h"
 #include "schema/muster.h"
 #include "schema/table.h"
 

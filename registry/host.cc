@@ -45,6 +45,8 @@ std::span<const TypeId> RegistryReader::components(Entity e) const noexcept {
 
 bool RegistryReader::is_host_text(Text text) const noexcept { return read_.impl_->host_texts.contains(text.hash); }
 
+const GameLog& RegistryReader::log() const noexcept { return read_.impl_->game_log; }
+
 const ManagerStates& RegistryReader::waiting_managers() const noexcept { return read_.impl_->managers.waiting(); }
 void RegistryReader::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const {
   read_.check_reading();
@@ -147,6 +149,7 @@ Receipt RegistryHost::replay(const Envelope& recorded, std::span<const std::byte
     registry_.core_.state.input.seal();
     registry_.core_.state.input.pop_front();
   }
+  const GameLog::Muted muted(registry_.impl_->game_log);
   return registry_.impl_->inputs.replay(recorded, batch, timed);
 }
 
@@ -223,9 +226,10 @@ void RegistryHost::set_executor(Executor* executor) {
   r.delivery.set_parallel(nullptr);
   r.parallel.reset();
   if (!executor || executor->workers() < 2) return;
-  r.parallel = std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(),
-                                                        r.next_timer, r.now_ns, r.self, r.cascade, r.core.workers},
-                                              *executor, r.options.pass_serial_below_ns);
+  r.parallel =
+      std::make_unique<ParallelPass>(PassParts{r.storage, r.types, r.texts, r.structure.templates(), r.next_timer,
+                                               r.now_ns, r.self, r.cascade, r.game_log, r.core.workers},
+                                     *executor, r.options.pass_serial_below_ns);
   r.delivery.set_parallel(r.parallel.get());
   r.note_observed();
 }

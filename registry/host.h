@@ -64,6 +64,9 @@ class RegistryReader {
   /// True if the text was passed to intern() in this process.
   bool is_host_text(Text text) const noexcept;
   const HandlerTable& handlers() const noexcept { return read_.core_.types.handlers(); }
+  /// Returns the lines that handlers wrote (registry/observe/log.h). The log may be read on any
+  /// thread during the lifetime of the registry.
+  const GameLog& log() const noexcept;
   /// Returns the states of absent managers, keyed by the hash64 of their names. Intended for hosts
   /// that replace managers and may have to undo the replacement.
   const ManagerStates& waiting_managers() const noexcept;

@@ -12,6 +12,7 @@
 #include "registry/delivery/parallel_pass.h"
 #include "registry/delivery/unknown_names.h"
 #include "registry/entity_registry.h"
+#include "registry/observe/log.h"
 #include "registry/observe/observer.h"
 #include "registry/storage/names.h"
 #include "registry/storage/text_table.h"
@@ -36,6 +37,7 @@ struct EntityRegistry::Impl {
         managers(core.state),
         outbox(cascade, types, texts, next_timer, now_ns, self),
         spawner(storage, outbox, state.templates),
+        game_log(state.sequence, now_ns),
         delivery(RunContext{storage, outbox, spawner}, types, structure, timers, next_timer, now_ns, cascade),
         inputs({core, delivery, structure, managers}, options) {}
 
@@ -56,6 +58,8 @@ struct EntityRegistry::Impl {
   std::uint64_t& next_timer = state.next_timer;
   Outbox outbox;
   Spawner spawner;
+  GameLog game_log;
+  Log log{game_log};
   Delivery delivery;
   std::unique_ptr<ParallelPass> parallel;  // null if there is only one worker
   std::unique_ptr<Observer> observer;      // null if the registry was never observed

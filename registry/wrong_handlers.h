@@ -104,6 +104,8 @@ constexpr void explain_parameter() {
     static_assert(understood<P>, "a handler takes its outbox by reference: write Outbox&");
   } else if constexpr (std::is_same_v<T, Spawner>) {
     static_assert(understood<P>, "a handler takes its spawner by reference: write Spawner&");
+  } else if constexpr (std::is_same_v<T, Log>) {
+    static_assert(understood<P>, "a handler takes its log by reference: write Log&");
   } else if constexpr (QueryWord<T>) {
     static_assert(understood<P>, "a handler takes this by value: write it without const, & or *");
   } else if constexpr (is_parent_id<T>) {
@@ -143,7 +145,7 @@ constexpr void explain_parameter() {
         understood<P>,
         "a handler takes its message first, then components (T&, const T&, T*, const T*, std::span<T>), With, "
         "Without, WithoutParent, WithoutSelfOrParent, Parent, SelfOrParent, ParentWith, UpTo, Other, Lookup, Entity, "
-        "Outbox& or Spawner&");
+        "Outbox&, Spawner& or Log&");
   }
 }
 /// Explains what is wrong with the first unsuitable parameter.

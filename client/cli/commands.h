@@ -188,6 +188,12 @@ void keep(const Common& common, const KeepOrder& order);
 // --- trace.cc
 /// If `causes` is true, the trace shows which message caused each message.
 void trace(const Common& common, const std::string& path, double seconds, bool causes);
+struct LogOrder {
+  bool follow = false;     ///< if true, prints further lines until interrupted
+  std::uint8_t level = 0;  ///< the lowest session::LogLevel to print
+};
+/// Prints the lines of the game's log, which handlers write.
+void log(const Common& common, const LogOrder& order);
 
 // --- templates.cc
 

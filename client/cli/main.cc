@@ -548,6 +548,20 @@ int main(int argc, char** argv) {
       },
       [&] { trace(common, trace_file, seconds, causes); });
 
+  LogOrder log_;
+  std::string lowest;
+  command(
+      "log", "Print the game's own log: the lines that handlers write",
+      [&](CLI::App& sub) {
+        sub.add_flag("--follow", log_.follow, "Continue with further lines until Ctrl-C");
+        sub.add_option("--level", lowest, "Only lines of this level and above; default: info")
+            ->check(CLI::IsMember({"info", "warning", "error"}));
+      },
+      [&] {
+        log_.level = lowest == "error" ? 2 : lowest == "warning" ? 1 : 0;
+        muster::cli::log(common, log_);
+      });
+
   std::string agent = "agent";
   command(
       "mcp", "Serve the world to an AI agent: the Model Context Protocol over stdin and stdout",

@@ -37,6 +37,7 @@ import {
   GetSchema,
   GetTemplate,
   GetText,
+  History,
   ListChildren,
   ListHandlers,
   ListTemplates,
@@ -49,7 +50,9 @@ import {
   Shown,
   StopPlaying,
 } from './session.js';
-import type { ClockState, Durable, Fault, History, NewEpoch, Present, QuestionKey, RunState, Templates, Welcome } from './session.js';
+import type { ClockState, Durable, Fault, NewEpoch, Present, QuestionKey, RunState, Templates, Welcome } from './session.js';
+import { follow_log } from './log.js';
+import type { LogRow } from './log.js';
 import { follow_presence } from './presence.js';
 import { held_values } from './shown.js';
 import type { ShownEntity } from './shown.js';
@@ -287,7 +290,7 @@ export class Client {
    * these steps. Until the session ends, `told` is then called with the same after each change.
    */
   follow_history(limit: number, told: (history: History) => void): Promise<History> {
-    this.connection.on_history(told);
+    this.connection.on_told(History, told);
     this.connection.on_resumed(() => this.connection.ask_as_told(this.connection.control(GetHistory, { limit, follow: 1 })));
     return this.ask(GetHistory, { limit, follow: 1 });
   }
@@ -478,6 +481,15 @@ export class Client {
       rows.push(...handler_rows(page));
       if (!page.more || page.handlers.length === 0) return rows;
     }
+  }
+  /**
+   * Calls `told` with the kept lines of the game's log, which handlers write, and resolves. Until
+   * the session ends, calls it with further lines. `is_anew` is true if the lines replace all
+   * earlier ones, as after a restart of the server. Fails with `refused` if rules limit what the
+   * user may see.
+   */
+  follow_log(told: (lines: LogRow[], is_anew: boolean) => void): Promise<void> {
+    return follow_log(this.connection, told);
   }
   /**
    * Returns how much of the world is on disk. If `told` is given, it is called with the newest

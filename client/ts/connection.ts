@@ -24,6 +24,7 @@ import {
   Heartbeat,
   Hello,
   History,
+  LogLines,
   NewEpoch,
   Presence,
   ResumeWatches,
@@ -71,8 +72,7 @@ export class Connection {
   readonly requests = new Requests();
   private readonly clock_listeners: ((state: ClockState) => void)[] = [];
   private readonly durable_listeners = new Set<(state: Durable) => void>();
-  private readonly history_listeners: ((history: History) => void)[] = [];
-  private readonly presence_listeners: ((presence: Presence) => void)[] = [];
+  private readonly told_listeners = new Map<number, ((received: Received) => void)[]>();
   private readonly types_listeners: (() => void)[] = [];
   private readonly epoch_listeners: ((began: NewEpoch) => void)[] = [];
   private readonly earlier_epochs = new Set<bigint>();
@@ -456,13 +456,10 @@ export class Connection {
     this.durable_listeners.add(told);
     return () => this.durable_listeners.delete(told);
   }
-  /** Adds a callback for each unrequested History. */
-  on_history(told: (history: History) => void): void {
-    this.history_listeners.push(told);
-  }
-  /** Adds a callback for each unrequested Presence. */
-  on_presence(told: (presence: Presence) => void): void {
-    this.presence_listeners.push(told);
+  /** Adds a callback for each unrequested History, LogLines or Presence. */
+  on_told<T>(type: TypeKey<T>, told: (message: T) => void): void {
+    const all = this.told_listeners.get(type.id) ?? [];
+    this.told_listeners.set(type.id, [...all, (received) => told(answer_of(received, type))]);
   }
   /** Adds a callback for new types. */
   on_types(told: () => void): void {
@@ -538,18 +535,12 @@ export class Connection {
         for (const told of [...this.durable_listeners]) guarded(() => told(state));
         return true;
       }
-      case History.id: {
+      case History.id:
+      case LogLines.id:
+      case Presence.id:
         if (request !== 0n) return false;
-        const history = answer_of(received, History);
-        for (const told of this.history_listeners) guarded(() => told(history));
+        for (const told of this.told_listeners.get(received.batch.type.id) ?? []) guarded(() => told(received));
         return true;
-      }
-      case Presence.id: {
-        if (request !== 0n) return false;
-        const presence = answer_of(received, Presence);
-        for (const told of this.presence_listeners) guarded(() => told(presence));
-        return true;
-      }
       case Welcome.id:
         // The call that waits for it resumes later, and a NewEpoch may arrive in the meantime.
         this.welcomed(answer_of(received, Welcome));

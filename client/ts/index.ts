@@ -25,6 +25,8 @@ export type { Acknowledged, SoFar } from './epoch.js';
 export { dry_run, expect } from './expecting.js';
 export { encode_frame, FrameDecoder } from './frame.js';
 export type { Envelope, Frame } from './frame.js';
+export { log_rows } from './log.js';
+export type { LogRow } from './log.js';
 export { handler_rows } from './handlers.js';
 export type { HandlerRow } from './handlers.js';
 export * as muster from './muster.js';

@@ -30,7 +30,7 @@ export async function follow_presence(
     newer = null;
     told([...all.values()], true);
   };
-  connection.on_presence(({ people }) => {
+  connection.on_told(Presence, ({ people }) => {
     if (newer) newer.push(...people);
     else told(people, false);
   });

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "examples/guide/guide.h"
 #include "examples/guide/guide_types.h"
@@ -45,6 +46,14 @@ void follow(const muster::Update&, Velocity& velocity, const Soldier& soldier, c
 }
 // guide: end
 
+// guide: a log
+/// Tells those who make the game about a soldier whose leader is gone.
+void check_leader(const Damage&, const Soldier& soldier, muster::Entity self, muster::Lookup<const Position> all,
+                  muster::Log& log) {
+  if (soldier.leader && !all.alive(soldier.leader)) log.warning("the leader is gone", self);
+}
+// guide: end
+
 // guide: spawning
 constexpr std::uint64_t second = 1'000'000'000;  // the world's clock counts ns
 void invade(const Invade& wave, muster::Spawner& spawner, muster::Outbox& out) {
@@ -75,6 +84,7 @@ muster::Handlers install(muster::EntityRegistry& registry) {
   handlers.add(registry.subscribe<move>("guide.move", {.after = {"guide.follow"}}));
   handlers.add(registry.subscribe<burn>("guide.burn"));
   handlers.add(registry.subscribe<follow>("guide.follow"));
+  handlers.add(registry.subscribe<check_leader>("guide.check_leader"));
   handlers.add(registry.subscribe<invade>("guide.invade"));
   Morgue& morgue = handlers.keep(std::make_shared<Morgue>());  // lives as long as they do
   handlers.add(registry.subscribe("guide.count", morgue, &Morgue::count));
@@ -120,6 +130,14 @@ void handlers() {
   registry.push(squire, Damage{.amount = 50});
   registry.destroy(squire);
   require(seen == "+squire 75 -squire ");
+  // guide: end
+
+  // guide: read the log
+  const Entity lost = registry.create("lost", Soldier{.leader = squire});
+  registry.push(lost, Damage{});
+  const std::vector<muster::LogLine> lines = registry.host().log().after(0);  // <muster/host.h>
+  require(lines.size() == 1 && lines[0].handler == "guide.check_leader" && lines[0].about == lost);
+  require(lines[0].level == muster::LogLevel::warning && lines[0].text == "the leader is gone");
   // guide: end
 
   // guide: switching off

@@ -10,5 +10,6 @@
 #include "registry/moments/moments.h"
 #include "registry/moments/rollback.h"
 #include "registry/moments/synctest.h"
+#include "registry/observe/log.h"
 #include "registry/observe/trace.h"
 #include "registry/profile.h"

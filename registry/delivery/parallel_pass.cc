@@ -39,7 +39,8 @@ struct alignas(64) ParallelPass::Worker final : Turn {
       : pass(owner),
         outbox(arena, parts.types, parts.texts, parts.next_timer, parts.now_ns, parts.self),
         spawner(parts.storage, outbox, parts.templates),
-        context{parts.storage, outbox, spawner} {}
+        log(parts.game_log),
+        context{.storage = parts.storage, .outbox = outbox, .spawner = spawner, .log = &log} {}
   void take() override {
     if (has_turn) return;
     const std::uint64_t begin = steady_ns();
@@ -52,6 +53,7 @@ struct alignas(64) ParallelPass::Worker final : Turn {
   Arena arena;
   Outbox outbox;
   Spawner spawner;
+  Log log;
   RunContext context;
   std::vector<std::byte> before;   // old bytes of rows that other handlers follow
   std::vector<BatchView> batches;  // batches in the arena at the end of the pass

@@ -27,6 +27,7 @@
 #include "registry/handlers/ask_ahead.h"
 #include "registry/handlers/handler_table.h"
 #include "registry/handlers/turn.h"
+#include "registry/observe/log.h"
 #include "registry/observe/observer.h"
 #include "system/mutex.h"
 
@@ -44,6 +45,7 @@ struct PassParts {
   const std::uint64_t& now_ns;
   const std::shared_ptr<EntityRegistry*>& self;
   BatchWriter& cascade;
+  GameLog& game_log;
   std::span<WorkerCall> calls;  // the workers' current calls, as shown to observers
 };
 

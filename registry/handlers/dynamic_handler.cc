@@ -58,7 +58,8 @@ bool run_rows(RunContext& context, const Handler& handler, void* message, Chunk&
       }
     }
     if (!present) continue;
-    dynamic.call({handler.once ? Entity{} : chunk.ids()[row], bytes, values, context.outbox, context.spawner});
+    dynamic.call(
+        {handler.once ? Entity{} : chunk.ids()[row], bytes, values, context.outbox, context.spawner, *context.log});
     for (detail::Elsewhere& from : elsewhere) from.directory_moved();
   }
   return false;
@@ -135,6 +136,7 @@ std::unique_ptr<Handler> make_dynamic_handler(TypesKnown& types, std::string nam
   handler->terms = std::move(shape.terms);
   handler->once = !shape.per_entity && handler->terms.empty();
   handler->pushes = handler->spawns = shape.pushes;
+  handler->logs = shape.logs;
   handler->has_state = true;
   handler->rows = &run_rows;
   handler->one = &run_one;

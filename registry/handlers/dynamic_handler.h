@@ -23,6 +23,7 @@ struct DynamicCall {
   std::span<std::byte* const> values;
   Outbox& outbox;
   Spawner& spawner;
+  Log& log;
 };
 
 /// The message and terms of a dynamic handler. Terms with Access::write must have the source
@@ -32,6 +33,7 @@ struct DynamicShape {
   std::vector<Term> terms = {};
   bool per_entity = true;  ///< if there are no terms: call once per entity rather than per pass
   bool pushes = true;
+  bool logs = false;  ///< true if the handler uses DynamicCall::log
 };
 
 class TypesKnown;

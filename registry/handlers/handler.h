@@ -19,6 +19,7 @@
 namespace muster {
 
 class Storage;
+class Log;
 class Outbox;
 class Spawner;
 class Delivery;
@@ -106,6 +107,7 @@ struct RunContext {
   AllColumnStarts column_starts = {};
   const RowsAhead* ahead = nullptr;  ///< memory that will be needed after the rows of this call;
                                      ///< may be null
+  Log* log = nullptr;                ///< never null while handlers are called
 };
 
 /// A placeholder chunk whose rows are never read, for handlers that do not use any entity.
@@ -228,6 +230,7 @@ struct Handler {
   bool consumes = false;        ///< may end the delivery of a message to a target
   bool pushes = false;          ///< takes an Outbox or a Spawner
   bool spawns = false;
+  bool logs = false;  ///< takes a Log
   /// True if the handler has captures or an object. It then conflicts with other handlers that have
   /// state, unless resources are declared.
   bool has_state = false;

@@ -389,6 +389,13 @@ struct Parameter<Spawner&> : NoTerm {
   static Spawner& at(Spawner* spawner, std::uint32_t) noexcept { return *spawner; }
   static Spawner& whole(Spawner* spawner, const ChunkRows&) noexcept { return *spawner; }
 };
+template <>
+struct Parameter<Log&> : NoTerm {
+  static Log* base(const ChunkRows& rows, std::uint16_t) noexcept { return rows.context.log; }
+  static bool present(Log*, std::uint32_t) noexcept { return true; }
+  static Log& at(Log* log, std::uint32_t) noexcept { return *log; }
+  static Log& whole(Log* log, const ChunkRows&) noexcept { return *log; }
+};
 template <ComponentType T>
 struct Parameter<Lookup<const T>> : NoTerm {
   static constexpr bool has_term = true;
@@ -488,6 +495,8 @@ template <class T>
 inline constexpr bool joins<Lookup<T>> = true;
 template <>
 inline constexpr bool joins<Outbox&> = true;
+template <>
+inline constexpr bool joins<Log&> = true;
 template <class T>
 inline constexpr bool joins<With<T>> = !EnableableType<T>;
 template <class T>

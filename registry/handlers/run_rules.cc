@@ -40,6 +40,7 @@ void RunRules::count(const Handler& handler, std::uint32_t by) {
     if (!contains(writes, reads[i]) && !contains(reads.first(i), reads[i])) use(externals_, reads[i], false, by);
   if (handler.has_state && writes.empty() && reads.empty()) hidden_ += by;
   if (handler.pushes) pushing_ += by;
+  if (handler.logs) logging_ += by;
   if (!handler.followed.empty()) followed_ += by;
   if (handler.writes_message) writing_ += by;
   if (handler.consumes) consuming_ += by;

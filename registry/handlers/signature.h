@@ -181,9 +181,8 @@ struct Invoker {
     return consumed;
   }
   /// A separate function, so that in_steps() does not occupy registers. A small message is copied
-  /// here. The handler's writes cannot change the copy, so it also stays in registers. The
-  /// alignment keeps the start of the loop from crossing a page boundary, which costs 10% for short
-  /// handlers whose calls are mispredicted.
+  /// here, so that the handler's writes cannot change it and it stays in registers. The alignment
+  /// keeps the loop's start from crossing a page, which costs 10% for short mispredicted handlers.
   template <std::size_t... I>
   [[gnu::noinline, gnu::aligned(256)]] static bool each_row(F& f, void* message, const ChunkRows& rows,
                                                             std::uint32_t begin, std::uint32_t end,
@@ -463,6 +462,7 @@ struct Invoker {
     handler.consumes = consumes;
     handler.pushes = (false || ... || Parameter<Ps>::pushes);
     handler.spawns = spawns;
+    handler.logs = (false || ... || std::is_same_v<Ps, Log&>);
     handler.whole_rows = whole_rows;
     handler.looks_ahead = !whole_rows;
     handler.joins_chunks = !consumes && !whole_rows && (true && ... && joins<Ps>);

@@ -364,6 +364,7 @@ QuietInputs::QuietInputs(EntityRegistry& registry) : registry_(registry) {
   RegistryCore& core = registry.core_;
   if (core.quiet++ != 0) return;
   core.types.handlers().set_repeated(true);
+  ++registry.impl_->game_log.muted_;
   std::swap(core.sinks, core.quiet_sinks);
   core.note_sinks();
   registry.impl_->inputs.set_pushed_sink(nullptr);
@@ -373,6 +374,7 @@ QuietInputs::~QuietInputs() {
   RegistryCore& core = registry_.core_;
   if (--core.quiet != 0) return;
   core.types.handlers().set_repeated(false);
+  --registry_.impl_->game_log.muted_;
   std::swap(core.sinks, core.quiet_sinks);
   core.note_sinks();
   registry_.impl_->inputs.set_pushed_sink(registry_.impl_->pushed_sink);

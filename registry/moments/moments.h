@@ -102,9 +102,10 @@ class Moments {
 };
 
 /// While this object exists, inputs of the registry are quiet: no InputSink and no PushedSink sees
-/// them, and handlers with HandlerOptions::skip_when_repeated are not called. Intended for ticks
-/// that are done again after a return, which were already shown. Sinks that are added meanwhile are
-/// not called before the end, either. The log of edits is still called, because a Step needs it.
+/// them, handlers with HandlerOptions::skip_when_repeated are not called, and lines of the game's
+/// log are dropped. Intended for ticks that are done again after a return, which were already
+/// shown. Sinks that are added meanwhile are not called before the end, either. The log of edits is
+/// still called, because a Step needs it.
 /// Must be created and destroyed on the registry's thread, outside handlers, and before the
 /// registry is destroyed. May be nested.
 class QuietInputs {

@@ -45,6 +45,7 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
       clock_(registry, world),
       durable_(world),
       history_(registry, world, seen_),
+      log_(registry),
       sources_{.world = world,
                .desk = *this,
                .watches = watches_,
@@ -53,6 +54,7 @@ Desk::Desk(EntityRegistry& registry, WorldSide& world, ServerLimits limits)
                .clock = clock_,
                .durable = durable_,
                .history = history_,
+               .log = log_,
                .shares = shares_,
                .made = made_,
                .seldom = seldom_,
@@ -201,6 +203,7 @@ void Desk::end_sights(const std::vector<std::uint64_t>& users) {
     session->outgoing()->fault(why, 0);
     questions_.drop(*session);
     trace_.leave(*session);
+    log_.leave(*session);
   }
 }
 
@@ -320,6 +323,7 @@ void Desk::after_flush(EntityRegistry& registry) {
   clock_.tell();
   durable_.tell();
   history_.tell();
+  log_.tell();
   sequence_.store(registry.sequence(), std::memory_order_relaxed);
   if (figures_wanted_.load(std::memory_order_relaxed)) tell_figures();
   const bool watches_behind = watches_.can_go_on() || intake_.counters().steps > steps_before;
@@ -433,6 +437,7 @@ void Desk::end_session(const std::shared_ptr<Session>& session) {
   clock_.leave(*session);
   durable_.leave(*session);
   history_.leave(*session);
+  log_.leave(*session);
   leave_seat(*session);
   applied_.forget(session->number);
   const MutexLock lock(mutex_);

@@ -295,6 +295,7 @@ class Desk final : public FlushVisitor, private InputSink, private DeskSide {
   ClockQuestions clock_;
   DurableQuestions durable_;
   HistoryQuestions history_;
+  FollowedLog log_;
   const AnswerSources sources_;
   std::string disk_error_ MUSTER_GUARDED_BY(world_thread), save_error_
       MUSTER_GUARDED_BY(world_thread);  // state most recently reported to sessions and the log

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/figures/activity_count.h"
+#include "server/figures/followed_log.h"
 #include "server/figures/session_trace.h"
 #include "server/questions/clock_questions.h"
 #include "server/questions/durable_questions.h"
@@ -69,6 +70,7 @@ struct AnswerSources {
   ClockQuestions& clock;
   DurableQuestions& durable;
   HistoryQuestions& history;
+  FollowedLog& log;
   const Shares& shares;
   MadeThings& made;
   Seldom& seldom;          ///< schedules all seldom work except the opening of watches

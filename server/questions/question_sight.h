@@ -120,6 +120,8 @@ struct SightOfQuestion<session::ListEnded> : SightDecision<QuestionSight::whole>
 template <>
 struct SightOfQuestion<session::ListHandlers> : SightDecision<QuestionSight::whole> {};
 template <>
+struct SightOfQuestion<session::ReadLog> : SightDecision<QuestionSight::whole> {};
+template <>
 struct SightOfQuestion<session::ReadTemplates> : SightDecision<QuestionSight::whole> {};
 template <>
 struct SightOfQuestion<session::Reload> : SightDecision<QuestionSight::whole> {};

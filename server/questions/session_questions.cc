@@ -141,6 +141,12 @@ void answer_once(const Asked& asked, const session::BeginTrace& what, Steps&) {
   asked.of().trace.begin(asked.to(), asked.request, what.causes != 0);
 }
 
+void answer_once(const Asked& asked, const session::ReadLog& what, Steps& steps) {
+  const std::uint32_t rows = rows_allowed(what.limit, asked.limits);
+  steps.spend(rows);
+  asked.of().log.read(asked.from, asked.request, what, rows, asked.limits.page_bytes_max);
+}
+
 std::unique_ptr<SeldomWork> begin_seldom(const Asked& asked, const session::EndTrace&) {
   return std::make_unique<TraceEnding>(asked);
 }

@@ -32,6 +32,7 @@ const std::vector<Requests::Kind>& Requests::kinds() {
       {"GetPresence", view, 3, &Requests::get_presence},
       {"ListHandlers", view, 2, &Requests::list_handlers},
       {"WhyApart", view, 2, &Requests::why_apart},
+      {"ReadLog", view, 2, &Requests::read_log},
       {"GetInfo", view, 3, &Requests::get_info},
       {"GetLoad", view, 3, &Requests::get_load},
       {"ListTimers", view, 4, &Requests::list_timers},
@@ -253,6 +254,11 @@ void Requests::why_apart(BatchBuilder& out, Belongings&) {
 void Requests::list_handlers(BatchBuilder& out, Belongings&) {
   session::append(out, session::ListHandlers{.after = random_.percent(70) ? 0 : random_.below(100),
                                              .limit = random_.percent(30) ? 0 : random_.size(20'000)});
+}
+void Requests::read_log(BatchBuilder& out, Belongings&) {
+  session::append(out, session::ReadLog{.after = random_.percent(70) ? 0 : random_.below(3000),
+                                        .limit = random_.percent(30) ? 0 : random_.size(20'000),
+                                        .follow = random_.small(2)});
 }
 void Requests::get_clock(BatchBuilder& out, Belongings&) {
   session::append(out, session::GetClock{.follow = random_.small(2)});

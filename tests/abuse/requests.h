@@ -64,6 +64,7 @@ class Requests {
   void remove_of(BatchBuilder& out, Belongings& has);
   void drop_texts(BatchBuilder& out, Belongings& has);
   void list_handlers(BatchBuilder& out, Belongings& has);
+  void read_log(BatchBuilder& out, Belongings& has);
   void why_apart(BatchBuilder& out, Belongings& has);
   void get_clock(BatchBuilder& out, Belongings& has);
   void set_presence(BatchBuilder& out, Belongings& has);

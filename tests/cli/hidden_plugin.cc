@@ -1,5 +1,8 @@
-// A game with a handler whose result depends on how often it was called.
+// A game with a handler whose result depends on how often it was called, and one that writes to the
+// game's log.
 #include <muster/plugin.h>
+
+#include <string>
 
 #include "tests/cli/game.h"
 
@@ -10,6 +13,12 @@ muster::Handlers install(muster::EntityRegistry& registry) {
                              [](const muster::Update&, game::Health& health) {
                                static float calls = 0;
                                health.value = 100 - ++calls / 1024;
+                             }),
+          registry.subscribe("game.hurt",
+                             [](const game::Damage& hit, game::Health&, muster::Entity self, muster::Log& log) {
+                               const std::string text = "a hit of " + std::to_string(static_cast<int>(hit.amount));
+                               log.write(hit.amount > 10 ? muster::LogLevel::error : muster::LogLevel::info, text,
+                                         self);
                              }),
           registry.subscribe("game.hurry", [](const muster::Update& now, game::Unit& unit) { unit.speed += now.dt; })};
 }

@@ -16,6 +16,7 @@ import displaced
 import ending
 import expecting
 import files
+import gamelog
 import importing
 import looking
 import moving
@@ -35,7 +36,7 @@ from shared import MUSTER, SERVER, Folder
 from programs import run_tests
 
 MODULES = (worlds, importing, files, moving, displaced, serving, looking, changing, expecting, clock, sessions, template, tokens, tls, watching, command, answers,
-           told, descriptors, undoing, playing, ending, operating, rules)
+           told, descriptors, undoing, playing, ending, operating, rules, gamelog)
 
 
 def main():

@@ -206,6 +206,7 @@ const Call calls[] = {
     {"RegistryReader::texts() const", nothing, [](World& w) { (void)w.read.host().texts(); }},
     {"RegistryReader::is_host_text(Text text) const", nothing, [](World& w) { (void)w.read.host().is_host_text(text_of("known")); }},
     {"RegistryReader::handlers() const", nothing, [](World& w) { (void)w.read.host().handlers(); }},
+    {"RegistryReader::log() const", nothing, [](World& w) { (void)w.read.host().log(); }},
     {"RegistryReader::waiting_managers() const", nothing, [](World& w) { (void)w.read.host().waiting_managers(); }},
     {"RegistryReader::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const", nothing, [](World& w) { w.read.host().describe(w.e, [](std::string_view, const Held&) {}); }},
     {"RegistryReader::has_managers() const", nothing, [](World& w) { (void)w.read.host().has_managers(); }},

@@ -161,6 +161,7 @@ const Call calls[] = {
     {"RegistryReader::texts() const", may, [](const Called& c) { (void)c.read.host().texts(); }},
     {"RegistryReader::is_host_text(Text text) const", may, [](const Called& c) { (void)c.read.host().is_host_text({}); }},
     {"RegistryReader::handlers() const", may, [](const Called& c) { (void)c.read.host().handlers(); }},
+    {"RegistryReader::log() const", may, [](const Called& c) { (void)c.read.host().log(); }},
     {"RegistryReader::waiting_managers() const", may, [](const Called& c) { (void)c.read.host().waiting_managers(); }},
     {"RegistryReader::describe(Entity e, const std::function<void(std::string_view, const Held&)>& take) const", stops, [](const Called& c) { c.read.host().describe(c.e, [](std::string_view, const Held&) {}); }},
     {"RegistryReader::has_managers() const", may, [](const Called& c) { (void)c.read.host().has_managers(); }},

@@ -77,6 +77,7 @@ std::vector<Kind> questions() {
           question<PendingTimers>("ListTimers", ListTimers{}),
           question<HandlerList>("ListHandlers", ListHandlers{}),
           question<Fault>("WhyApart", WhyApart{}),
+          question<LogLines>("ReadLog", ReadLog{}),
           question<Fault>("Follow of what is not there", Follow{.watch = 5}),
           question<Fault>("FollowMore", FollowMore{.watch = 5}),
           question<Fault>("Unwatch", Unwatch{.watch = 5}),

@@ -440,6 +440,7 @@ class TwoWorlds {
       case 10:
         question(session::GetInfo{.hash = random_.percent(50) ? std::uint8_t{1} : std::uint8_t{0}});
         question(session::GetSchema{});
+        question(session::ReadLog{.follow = 1});
         return question(session::ListHandlers{});
       case 11: {
         const Entity e = anyone();

@@ -18,6 +18,7 @@ import type {
 } from 'muster-client';
 
 import { AssetFiles } from '../assets/asset_files.js';
+import { GameLog } from '../game_log/game_log.js';
 import { Clock } from './clock.js';
 import { Commands } from './commands.js';
 import { Edits } from './edits.js';
@@ -68,6 +69,8 @@ export class Model {
    */
   readonly picking: Signal<((entity: Entity) => void) | null> = signal(null);
   readonly log = new Log();
+  /** What handlers wrote. */
+  readonly game_log = new GameLog();
   readonly notices = new Notices();
   readonly commands = new Commands((why) => this.notices.say('problem', as_sentence(why)));
   readonly clock = new Clock();
@@ -305,6 +308,7 @@ export class Model {
     this.learned(client);
     this.is_there.value = true;
     this.clock.follow(client);
+    this.game_log.follow(client);
     this.steps.follow(client).catch((error: ClientError) => {
       if (error.kind === 'refused') this.log.problem(error.message);
     });

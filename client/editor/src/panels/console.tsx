@@ -1,16 +1,20 @@
-// The console: the world's messages, a form for any message, and errors of this page.
+// The console: the world's messages, the game's log, a form for any message, and errors of this
+// page.
 import { useSignal } from '@preact/signals';
 import { id_text } from 'muster-client';
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 import { AssetList } from '../assets/asset_list.js';
+import type { LogLevel } from '../game_log/game_log.js';
+import { GameLogList, LevelFilter } from '../game_log/game_log_list.js';
 import { chain_of } from '../model/messages.js';
 import type { MessageLine } from '../model/messages.js';
 import { counted, short_text } from '../model/numbers.js';
 import { last_name } from '../model/values.js';
 import { FilterField } from '../parts/filter_field.js';
 import { Icon } from '../parts/icon.js';
+import { LineList } from '../parts/line_list.js';
 import { download_slice } from './actions.js';
 import { usePage } from './context.js';
 import { HistoryList, RunEditList } from './history_lists.js';
@@ -19,14 +23,15 @@ import { SendForm } from './send_form.js';
 import { TemplateList } from '../templates/template_list.js';
 import type { ConsoleTab } from './ui.js';
 
-const line_height = 22;
-
 export function Console(): JSX.Element {
   const { model, ui } = usePage();
   const filter = useSignal('');
   const asset_filter = useSignal('');
+  const game_filter = useSignal('');
+  const game_level = useSignal<LogLevel>('info');
   const tabs: [ConsoleTab, string][] = [
     ['messages', 'Messages'],
+    ['game', 'Game'],
     ['send', 'Send'],
     ['history', 'History'],
     ['run', model.run.playing.value ? 'Edits of the run' : 'Edits of the last run'],
@@ -37,7 +42,7 @@ export function Console(): JSX.Element {
   const shown_tabs = tabs.filter(
     ([tab]) => tab !== 'run' || model.run.playing.value || model.kept.list.value.length > 0 || ui.tab.value === 'run',
   );
-  const unread = model.log.unread.value;
+  const unread = { log: model.log.unread.value, game: model.game_log.unread.value } as Record<ConsoleTab, number>;
   return (
     <section class="panel console" aria-label="Console">
       <header class="panel-head console-head">
@@ -62,7 +67,7 @@ export function Console(): JSX.Element {
               }}
             >
               {title}
-              {tab === 'log' && unread > 0 && ui.tab.value !== 'log' && <span class="badge">{unread}</span>}
+              {unread[tab] > 0 && ui.tab.value !== tab && <span class="badge">{unread[tab]}</span>}
             </button>
           ))}
         </div>
@@ -97,6 +102,20 @@ export function Console(): JSX.Element {
             </button>
           </>
         )}
+        {ui.tab.value === 'game' && (
+          <>
+            <FilterField
+              value={game_filter}
+              label="Filter the game's log"
+              placeholder="Filter: text, handler, entity"
+              class="console-filter"
+            />
+            <LevelFilter value={game_level} />
+            <button class="tool" title="Clear" aria-label="Clear the game's log" onClick={() => model.game_log.clear()}>
+              <Icon name="eraser" />
+            </button>
+          </>
+        )}
         {ui.tab.value === 'assets' && (
           <FilterField
             value={asset_filter}
@@ -124,6 +143,7 @@ export function Console(): JSX.Element {
       </header>
       <div id="console-panel" class="console-body" role="tabpanel" aria-labelledby={`tab-${ui.tab.value}`}>
         {ui.tab.value === 'messages' && <MessageList filter={filter.value} />}
+        {ui.tab.value === 'game' && <GameLogList filter={game_filter.value} lowest={game_level.value} />}
         {ui.tab.value === 'send' && <SendForm />}
         {ui.tab.value === 'history' && <HistoryList />}
         {ui.tab.value === 'run' && <RunEditList />}
@@ -137,29 +157,10 @@ export function Console(): JSX.Element {
 
 function MessageList({ filter }: { filter: string }): JSX.Element {
   const { model, ui } = usePage();
-  const list = useRef<HTMLDivElement>(null);
-  const is_at_end = useRef(true);
-  const [top, set_top] = useState(0);
-  const [height, set_height] = useState(160);
   const [open, set_open] = useState<number | null>(null);
   const low = filter.toLowerCase().trim();
   const all = model.messages.lines.value;
   const lines = low === '' ? all : all.filter((line) => text_of(line).includes(low));
-  useEffect(() => {
-    const element = list.current!;
-    const size = new ResizeObserver(() => set_height(element.clientHeight));
-    size.observe(element);
-    return () => size.disconnect();
-  }, []);
-  // Runs before the browser draws, so that no scroll event sees the list above its end.
-  const shown = useRef(0);
-  useLayoutEffect(() => {
-    const element = list.current!;
-    // A list that was cleared or filtered follows its end again.
-    if (lines.length < shown.current) is_at_end.current = true;
-    shown.current = lines.length;
-    if (is_at_end.current) element.scrollTop = element.scrollHeight;
-  }, [lines.length, lines[lines.length - 1]?.number]);
   function text_of(line: MessageLine): string {
     const target = line.target ? `${model.world.get(line.target)?.name ?? ''} ${id_text(line.target)}` : 'world';
     return `${line.type} ${target} ${from_text(line)}`.toLowerCase();
@@ -181,8 +182,6 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
     if (session === 0n) return 'world';
     return session === model.client.value?.welcome.session ? 'you' : `session ${session.toString(16).slice(-4)}`;
   }
-  const first = Math.max(0, Math.floor(top / line_height) - 2);
-  const last = Math.min(lines.length, Math.ceil((top + height) / line_height) + 2);
   const hz = model.client.value?.welcome.hz ?? 0;
   const opened = open === null ? undefined : lines.find((line) => line.number === open);
   const chain = opened ? chain_of(opened, all) : [];
@@ -199,77 +198,59 @@ function MessageList({ filter }: { filter: string }): JSX.Element {
           <span class="message-value">content</span>
         </div>
       )}
-      <div
-        ref={list}
-        class="message-list"
-        role="log"
-        aria-label="Messages"
-        aria-live="off"
-        tabIndex={0}
-        onScroll={(event) => {
-          const element = event.currentTarget;
-          // The event also fires when rows arrive or the page scrolls the list. Scrolling up
-          // counts as the user's only if the pointer or the focus is in the list.
-          const is_by_hand = element.matches(':hover, :focus-within');
-          if (element.scrollTop + element.clientHeight > element.scrollHeight - 8) is_at_end.current = true;
-          else if (is_by_hand && element.scrollTop < top - 1) is_at_end.current = false;
-          set_top(element.scrollTop);
-        }}
-      >
-        {lines.length === 0 && (
-          <p class="empty">
-            {all.length > 0
-              ? 'No messages match the filter.'
-              : 'No messages yet. Edits and messages of all clients appear here, but not ticks.'}
-          </p>
-        )}
-        <div class="tree-space" style={{ height: `${lines.length * line_height}px` }}>
-          {lines.slice(first, last).map((line, i) => (
-            <div
-              key={line.number}
-              class={`message ${hz > 0 ? '' : 'has-no-ticks'} ${line.type === '' ? 'is-gap' : ''} ${line.is_pushed ? 'is-pushed' : ''} ${line.number === open ? 'is-selected' : ''}`}
-              style={{ top: `${(first + i) * line_height}px` }}
-              onClick={() => set_open(line.number === open ? null : line.number)}
-            >
-              <span class="message-sequence">{line.sequence.toString()}</span>
-              <span class="message-tick" title="Tick">
-                {hz > 0 ? Math.round((Number(line.clock_ns) / 1e9) * hz) : ''}
-              </span>
-              <span class="message-sender" title={from_title(line)}>
-                {line.type === '' ? '' : from_text(line)}
-              </span>
-              <span class="message-type" title={line.type}>
-                {line.type === '' ? 'gap' : last_name(line.type)}
-              </span>
-              {line.target ? (
-                <button
-                  class="link message-target"
-                  onClick={(event) => {
-                    event.stopPropagation();
-                    if (line.target && model.world.get(line.target)) {
-                      model.selection.set([line.target]);
-                      model.reveal(line.target);
-                    }
-                  }}
-                >
-                  {model.label(line.target)}
-                  {line.more > 0 && ` and ${counted(line.more)} more`}
-                </button>
-              ) : (
-                <span class="message-target is-faint">{line.type === '' ? '' : 'world'}</span>
+      <LineList
+        lines={lines}
+        label="Messages"
+        empty={
+          all.length > 0
+            ? 'No messages match the filter.'
+            : 'No messages yet. Edits and messages of all clients appear here, but not ticks.'
+        }
+        draw={(line, style) => (
+          <div
+            key={line.number}
+            class={`message ${hz > 0 ? '' : 'has-no-ticks'} ${line.type === '' ? 'is-gap' : ''} ${line.is_pushed ? 'is-pushed' : ''} ${line.number === open ? 'is-selected' : ''}`}
+            style={style}
+            onClick={() => set_open(line.number === open ? null : line.number)}
+          >
+            <span class="message-sequence">{line.sequence.toString()}</span>
+            <span class="message-tick" title="Tick">
+              {hz > 0 ? Math.round((Number(line.clock_ns) / 1e9) * hz) : ''}
+            </span>
+            <span class="message-sender" title={from_title(line)}>
+              {line.type === '' ? '' : from_text(line)}
+            </span>
+            <span class="message-type" title={line.type}>
+              {line.type === '' ? 'gap' : last_name(line.type)}
+            </span>
+            {line.target ? (
+              <button
+                class="link message-target"
+                onClick={(event) => {
+                  event.stopPropagation();
+                  if (line.target && model.world.get(line.target)) {
+                    model.selection.set([line.target]);
+                    model.reveal(line.target);
+                  }
+                }}
+              >
+                {model.label(line.target)}
+                {line.more > 0 && ` and ${counted(line.more)} more`}
+              </button>
+            ) : (
+              <span class="message-target is-faint">{line.type === '' ? '' : 'world'}</span>
+            )}
+            <span class="message-value">
+              {refusal(line) && (
+                <span class="message-refused">{refusal(line) === 'all' ? 'refused: ' : 'refused in part: '}</span>
               )}
-              <span class="message-value">
-                {refusal(line) && (
-                  <span class="message-refused">{refusal(line) === 'all' ? 'refused: ' : 'refused in part: '}</span>
-                )}
-                {line.type === ''
-                  ? `${String(line.value.lost)} ${String(line.value.lost) === '1' ? 'message was' : 'messages were'} skipped because this page was too slow`
-                  : later_text(line) + preview(model, line.type, line.value)}
-              </span>
-            </div>
-          ))}
-        </div>
-      </div>
+              {line.type === ''
+                ? `${String(line.value.lost)} ${String(line.value.lost) === '1' ? 'message was' : 'messages were'} skipped because this page was too slow`
+                : later_text(line) + preview(model, line.type, line.value)}
+            </span>
+          </div>
+        )}
+      />
       </div>
       {opened && opened.type !== '' && (
         <aside class="message-detail" aria-label="Message">

@@ -31,7 +31,7 @@ export interface KeptView {
   view: string;
 }
 
-export type ConsoleTab = 'messages' | 'send' | 'history' | 'run' | 'templates' | 'assets' | 'log';
+export type ConsoleTab = 'messages' | 'game' | 'send' | 'history' | 'run' | 'templates' | 'assets' | 'log';
 export type Dialog = 'palette' | 'keys' | 'array' | 'views' | 'template';
 
 const open_kept_max = 500;
