@@ -18,7 +18,7 @@ PROTOCOL_NEWEST, PROTOCOL_OLDEST = 1, 1
 FRAME_BYTES_MAX_BEFORE_WELCOME = 1 << 20
 #: Bytes of watches that may be on their way or waiting for the program.
 CREDIT_BYTES = 1 << 19
-#: A watch of which so many bytes wait for the program ends.
+#: Limit on the bytes of a watch that wait for the program. Beyond it, the watch ends.
 UNREAD_BYTES_MAX = 64 << 20
 
 SESSION = "muster.session."
@@ -266,7 +266,7 @@ class Core:
         return self._followed.get(name)
 
     def tell(self, name, frames):
-        """Takes the answer to a question as a message that the server sends by itself."""
+        """Hands the answer to a question to those who follow such messages."""
         stream = self._followed.get(name)
         if stream is not None and not isinstance(frames, Exception):
             self._held += frames[0].bytes

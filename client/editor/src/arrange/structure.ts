@@ -86,7 +86,7 @@ async function group(model: Model): Promise<void> {
 /** Components of an entity that is nothing but a group. */
 const of_groups = new Set([component, 'muster.Name', 'muster.ChildOf']);
 
-/** Returns the components of an entity, which was perhaps selected so recently that they have not arrived. */
+/** Returns the components of an entity. Asks the server if they have not arrived yet. */
 async function components_of(model: Model, entity: Entity): Promise<object> {
   return model.inspected.get(entity)?.components ?? (await model.client.peek()?.show(entity))?.components ?? { unknown: 1 };
 }
