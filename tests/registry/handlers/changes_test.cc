@@ -12,10 +12,10 @@ using namespace muster;
 namespace {
 
 /// What followers saw, in order: "+Health 30", "-Health", "~Health 23".
-struct Log {
+struct Seen {
   std::vector<std::string> lines;
   Handlers handlers;
-  explicit Log(EntityRegistry& registry) {
+  explicit Seen(EntityRegistry& registry) {
     handlers.add(registry.subscribe("added", [this](const Added<game::Health>&, const game::Health& h, Entity e) {
       lines.push_back("+" + std::to_string(e.index) + " " + std::to_string(static_cast<int>(h.value)));
     }));
@@ -33,7 +33,7 @@ using Lines = std::vector<std::string>;
 
 TEST_CASE("Added follows Create and Set, Changed follows Set and SetField, Removed comes before the row goes") {
   EntityRegistry registry;
-  Log log(registry);
+  Seen log(registry);
   const Entity a = registry.create(game::Health{.value = 30});
   const Entity b = registry.create(game::Armor{});
   CHECK(log.lines == Lines{"+1 30"});
@@ -49,7 +49,7 @@ TEST_CASE("Added follows Create and Set, Changed follows Set and SetField, Remov
 
 TEST_CASE("Changed follows SetField and SetFieldIf where the value becomes another one") {
   EntityRegistry registry;
-  Log log(registry);
+  Seen log(registry);
   const Entity e = registry.create(game::Health{.value = 30});
   log.lines.clear();
   const auto to = [](float value) {
@@ -72,7 +72,7 @@ TEST_CASE("Changed follows SetField and SetFieldIf where the value becomes anoth
 
 TEST_CASE("destroying a subtree removes children before their parents") {
   EntityRegistry registry;
-  Log log(registry);
+  Seen log(registry);
   const Entity top = registry.create(game::Health{.value = 1});
   const Entity child = registry.create_under(top, "", game::Health{.value = 2});
   registry.create_under(child, "", game::Health{.value = 3}).or_stop();
@@ -91,7 +91,7 @@ TEST_CASE("a writing handler's changes follow what it pushed for the row") {
       });
   const auto heal =
       registry.subscribe("heal", [&](const game::Heal&, const game::Health&) { lines.push_back("heal"); });
-  Log log(registry);
+  Seen log(registry);
   const auto changed = registry.subscribe(
       "changed2", [&](const Changed<game::Health>&, const game::Health&) { lines.push_back("changed"); });
   const Entity a = registry.create(game::Health{.value = 30});
