@@ -165,20 +165,11 @@ set(muster_client_sources
   system/token_proof.cc
 )
 set(muster_world_sources
-  server/world/file/database.cc
+  server/world/file/file_alone.cc
   server/world/file/file_beside.cc
-  server/world/file/file_checkpoint.cc
   server/world/file/file_header.cc
-  server/world/file/file_history.cc
-  server/world/file/file_journal.cc
-  server/world/file/file_level.cc
-  server/world/file/file_meta.cc
-  server/world/file/file_past.cc
-  server/world/file/file_sink.cc
-  server/world/file/file_source.cc
   server/world/file/lock.cc
-  server/world/file/type_rows.cc
-  server/world/file/world_error.cc
+  server/world/file/sqlite_database.cc
   server/world/file/world_file.cc
   server/world/journal/applied_requests.cc
   server/world/journal/code_identity.cc
@@ -211,6 +202,17 @@ set(muster_world_sources
   server/world/saving/level_saving.cc
   server/world/saving/saver.cc
   server/world/saving/write_queue.cc
+  server/world/store/file_history.cc
+  server/world/store/file_journal.cc
+  server/world/store/file_meta.cc
+  server/world/store/file_sink.cc
+  server/world/store/file_source.cc
+  server/world/store/row_checkpoint.cc
+  server/world/store/row_level.cc
+  server/world/store/row_past.cc
+  server/world/store/row_store.cc
+  server/world/store/type_rows.cc
+  server/world/store/world_error.cc
   server/world/time/host_calls.cc
   server/world/time/pacer.cc
   server/world/time/stop_signals.cc
@@ -450,8 +452,6 @@ set(muster_public_headers
   server/server.h
   server/session/outgoing.h
   server/session/server_limits.h
-  server/world/file/checkpoint_report.h
-  server/world/file/world_error.h
   server/world/flush_visitor.h
   server/world/journal/journal_group.h
   server/world/journal/record_reader.h
@@ -464,6 +464,8 @@ set(muster_public_headers
   server/world/run.h
   server/world/saving/durability.h
   server/world/saving/write_queue.h
+  server/world/store/checkpoint_report.h
+  server/world/store/world_error.h
   server/world/time/pacer.h
   server/world/time/work_time.h
   server/world/world.h

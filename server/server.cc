@@ -87,7 +87,7 @@ struct Server::Impl final : WorldSide {
     const bool is_random = options.token.empty();
     if (is_random) options.token = draw_token();
     if (options.program.empty()) options.program = ::program_invocation_short_name;
-    if (options.users_file.empty()) options.users_file = real_path(world.path()) + "-users";
+    if (options.users_file.empty()) options.users_file = world.beside() + "-users";
     known.hz = world.hz();
     known.world = world.path().substr(world.path().rfind('/') + 1);
     known.program = options.program;
@@ -106,18 +106,20 @@ struct Server::Impl final : WorldSide {
       set_token(token, std::move(then));
     };
     door.drained = [this] { world.stop(); };
-    door.resume_file = real_path(world.path()) + "-resume";
+    door.resume_file = world.beside() + "-resume";
     door.page = page_of(options, true);
     has_editor = !door.page.empty();
-    const std::string world_path = absolute(world.path());
+    // A world that is not in a file has other files on this machine.
+    const bool is_file = world.beside() == real_path(world.path());
+    const std::string world_path = is_file ? absolute(world.path()) : world.beside();
     door.world_folder = world_path.substr(0, world_path.rfind('/'));
-    door.world_file = known.world;
+    door.world_file = world_path.substr(world_path.rfind('/') + 1);
     door.tick_hashes = options.tick_hashes;
     check_tls(options);
     door.tls = {absolute(options.certificate), absolute(options.key), options.certificate_asked,
                 [this](const TlsIdentity& identity) { renew(identity); }};
     if (options.self_signed) {
-      door.tls.certificate = door.tls.key = real_path(world_path) + "-tls.pem";
+      door.tls.certificate = door.tls.key = world.beside() + "-tls.pem";
       if (const auto made = make_self_signed(door.tls.key, hosts_of_self(options.listen)); !made)
         throw ServerError(made.error());
     }
@@ -161,8 +163,7 @@ struct Server::Impl final : WorldSide {
     entry.token = options.token;
     if (address_file) return address_file->rewrite(entry);
     address_file.emplace(
-        absolute(options.address_file.empty() ? real_path(world.path()) + "-server.json" : options.address_file),
-        entry);
+        absolute(options.address_file.empty() ? world.beside() + "-server.json" : options.address_file), entry);
   }
   std::string wrong_rules(const std::vector<AccessRule>& rules) const {
     if (rules.empty()) return {};

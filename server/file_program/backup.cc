@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "server/world/file/database.h"
 #include "server/world/file/file_beside.h"
 #include "server/world/file/file_header.h"
+#include "server/world/file/sqlite_database.h"
 #include "server/world/place/left_behind.h"
 #include "server/world/rows/format.h"
 #include "system/open_file.h"
@@ -42,7 +42,7 @@ std::expected<std::uint64_t, WorldError> number(Database& database, const char* 
 /// Returns a description of the copy, whose contents are those that `from` had at the time of
 /// copying.
 std::expected<BackupReport, WorldError> look_at(const std::string& copy, const std::string& shown) {
-  auto opened = Database::open(copy, false, {}, shown);
+  auto opened = SqliteDatabase::open(copy, false, {}, shown);
   if (!opened) return std::unexpected(opened.error());
   BackupReport report{.bytes = file_bytes(copy)};
   const auto read = [&](std::uint64_t& into, const char* sql) -> std::expected<void, WorldError> {
@@ -168,7 +168,7 @@ std::expected<BackupReport, WorldError> back_up(const std::string& from, const s
     return refuse(WorldErrorCode::missing, to, "there is no folder " + folder.string());
 
   const bool had_wal = file_bytes(real_path(from) + "-wal") > 0;
-  auto source = Database::open(from, false, {}, from);
+  auto source = SqliteDatabase::open(from, false, {}, from);
   if (!source) return std::unexpected(source.error());
   source->merge_at_end(!had_wal);
   const auto application = source->value("PRAGMA application_id", doing);

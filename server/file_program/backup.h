@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/world/file/world_error.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "server/file_program/verify.h"
-#include "server/world/file/database.h"
 #include "server/world/file/file_beside.h"
 #include "server/world/file/file_header.h"
-#include "server/world/file/file_meta.h"
 #include "server/world/file/lock.h"
+#include "server/world/file/sqlite_database.h"
 #include "server/world/file/world_file.h"
 #include "server/world/rows/format.h"
+#include "server/world/store/file_meta.h"
 #include "system/open_file.h"
 #include "system/real_path.h"
 #include "system/temporary_folder.h"
@@ -86,7 +86,7 @@ std::expected<CompactReport, WorldError> compact(const std::string& path) {
   CompactReport report{.bytes_before = file_bytes(real) + file_bytes(real + "-wal")};
   const std::string made = (scratch.path() / std::filesystem::path(real).filename()).string();
   {
-    auto database = Database::open(real, false, {}, path);
+    auto database = SqliteDatabase::open(real, false, {}, path);
     if (!database) return std::unexpected(database.error());
     const auto merged = database->merge_whole(compacting);
     if (!merged) return std::unexpected(merged.error());
@@ -104,7 +104,7 @@ std::expected<CompactReport, WorldError> compact(const std::string& path) {
   report.saves_dropped = whole->meta.past.size();
   report.hash = whole->hash;
   {
-    auto database = Database::open(made, false, {}, path);
+    auto database = SqliteDatabase::open(made, false, {}, path);
     if (!database) return std::unexpected(database.error());
     database->merge_at_end(true);
     if (auto removed = remove_unneeded(*database, whole->meta); !removed) return std::unexpected(removed.error());

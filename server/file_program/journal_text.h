@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "server/world/file/world_error.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 

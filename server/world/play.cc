@@ -1,11 +1,11 @@
 // Begins and ends runs. The level is a checkpoint whose rows stay in the file while the run is on,
 // so whatever happens to the run, the file contains both.
 //
-//   play()           save, and keep the checkpoint        WorldFile, LevelAct::keep
+//   play()           save, and keep the checkpoint        Store, LevelAct::keep
 //                    put the history of the level aside   EditHistory::begin_run
 //                    keep copies of what changes          Moments
 //   stop_playing()   return in place or, if that is not   Moments::return_to
-//                    possible, read the kept rows         WorldFile::load_level, RegistryHost::restore
+//                    possible, read the kept rows         Store::load_level, RegistryHost::restore
 //                    begin to save, and drop the level    LevelAct::drop
 //
 // Both begin a new epoch. If the process dies before the second save is complete, the file still
@@ -23,8 +23,8 @@ void World::Impl::begin_epoch(bool replaced) {
 }
 
 std::expected<void, WorldError> World::Impl::play() {
-  if (run) return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), "a run is on already"));
-  if (!stands.empty()) return std::unexpected(WorldError(WorldErrorCode::stopped, file.path(), stands));
+  if (run) return std::unexpected(WorldError(WorldErrorCode::setup, file->path(), "a run is on already"));
+  if (!stands.empty()) return std::unexpected(WorldError(WorldErrorCode::stopped, file->path(), stands));
   for (FlushVisitor* visitor : visitors) visitor->epoch_ends();
   Saver::LevelChange change{.act = LevelAct::keep, .run_steps = RunSteps{.first = registry.sequence() + 1}};
   for (const std::uint64_t number : last_run.numbers()) change.also.push_back({.number = number, .bytes = {}});
@@ -58,7 +58,7 @@ std::expected<void, WorldError> World::Impl::return_to_level() {
     return {};
   }
   saver.drain();
-  return file.load_level([&](StateSource& source) -> std::expected<void, StateError> {
+  return file->load_level([&](StateSource& source) -> std::expected<void, StateError> {
     auto read = registry.host().restore(source);
     if (!read) return std::unexpected(std::move(read.error()));
     return {};
@@ -66,7 +66,7 @@ std::expected<void, WorldError> World::Impl::return_to_level() {
 }
 
 std::expected<void, WorldError> World::Impl::stop_playing() {
-  if (!run) return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), "no run is on"));
+  if (!run) return std::unexpected(WorldError(WorldErrorCode::setup, file->path(), "no run is on"));
   saver.settle();
   const std::vector<EditHistory::Saved> edits = history.all();
   if (auto returned = return_to_level(); !returned) return returned;

@@ -2,7 +2,7 @@
 // after each of them.
 //
 //   restore()   save, so that the present becomes a past state too
-//               find the checkpoint, and the input before which to stop     WorldFile::past
+//               find the checkpoint, and the input before which to stop     Store::past
 //               read its rows, and do the inputs again                      Recovery
 //               begin to save                                               LevelAct::replace
 //
@@ -54,13 +54,13 @@ std::string text_of(const std::vector<FilePast>& all, const std::optional<std::u
 std::expected<std::vector<FilePast>, WorldError> World::Impl::kept_past() {
   saver.settle();
   saver.drain();
-  return file.past();
+  return file->past();
 }
 
 std::expected<World::Impl::RestorePlan, WorldError> World::Impl::plan_restore(const RestoreTarget& target,
                                                                               std::uint64_t checkpoint) {
   const auto fail = [&](std::string why) {
-    return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), std::move(why)));
+    return std::unexpected(WorldError(WorldErrorCode::setup, file->path(), std::move(why)));
   };
   auto all = kept_past();
   if (!all) return std::unexpected(std::move(all.error()));
@@ -81,7 +81,7 @@ std::expected<World::Impl::RestorePlan, WorldError> World::Impl::plan_restore(co
   } else {
     std::uint64_t other_code = 0;  // the first input that cannot be done again
     const std::string code = code_identity(options.code, registry);
-    auto read = file.past_journal(plan.from, [&](const JournalGroup& group) -> std::expected<bool, std::string> {
+    auto read = file->past_journal(plan.from, [&](const JournalGroup& group) -> std::expected<bool, std::string> {
       const bool is_other = group.code != code || group.types != registry.types().fingerprint();
       if (is_other && other_code == 0) other_code = group.first;
       plan.stop_before = beginning_of(group, *target.tick + 1);
@@ -98,13 +98,13 @@ std::expected<World::Impl::RestorePlan, WorldError> World::Impl::plan_restore(co
       (plan.stop_before == 0 || plan.stop_before > registry.sequence()))
     return fail("the world is in that state already");
   // A damaged row must be found before the registry is changed.
-  auto whole = file.load_past(plan.from, [](StateSource&) -> std::expected<void, StateError> { return {}; });
+  auto whole = file->load_past(plan.from, [](StateSource&) -> std::expected<void, StateError> { return {}; });
   if (!whole) return std::unexpected(std::move(whole.error()));
   return plan;
 }
 
 std::expected<std::uint64_t, WorldError> World::Impl::make_past(const RestorePlan& plan) {
-  auto loaded = file.load_past(plan.from, [&](StateSource& source) -> std::expected<void, StateError> {
+  auto loaded = file->load_past(plan.from, [&](StateSource& source) -> std::expected<void, StateError> {
     auto read = registry.load(source);
     if (!read) return std::unexpected(std::move(read.error()));
     return {};
@@ -116,25 +116,26 @@ std::expected<std::uint64_t, WorldError> World::Impl::make_past(const RestorePla
   // they destroy.
   EditHistory unused(registry, options.history_bytes);
   Recovery journal(registry, {.code = options.code, .tick = tick, .stop_before = plan.stop_before});
-  auto read = file.past_journal(plan.from, [&](const JournalGroup& group) -> std::expected<bool, std::string> {
+  auto read = file->past_journal(plan.from, [&](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (auto taken = journal.take(group); !taken) return std::unexpected(std::move(taken.error()));
     return !journal.has_stopped();
   });
   if (!read) return std::unexpected(std::move(read.error()));
   if (!journal.report().exact())
-    return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), journal.report().text()));
+    return std::unexpected(WorldError(WorldErrorCode::setup, file->path(), journal.report().text()));
   tick = journal.tick();
   return journal.report().inputs;
 }
 
 std::expected<Restored, WorldError> World::Impl::restore(const RestoreTarget& target) {
-  if (run) return std::unexpected(WorldError(WorldErrorCode::setup, file.path(), "a run is on: `muster stop` ends it"));
-  if (!stands.empty()) return std::unexpected(WorldError(WorldErrorCode::stopped, file.path(), stands));
+  if (run)
+    return std::unexpected(WorldError(WorldErrorCode::setup, file->path(), "a run is on: `muster stop` ends it"));
+  if (!stands.empty()) return std::unexpected(WorldError(WorldErrorCode::stopped, file->path(), stands));
   // A request that cannot be met must not end the epoch.
   const auto early = plan_restore(target);
   if (!early) return std::unexpected(early.error());
   for (FlushVisitor* visitor : visitors) visitor->epoch_ends();
-  file.keep_current();
+  file->keep_current();
   if (auto saved = saver.save(); !saved) {
     begin_epoch(false);
     return std::unexpected(std::move(saved.error()));

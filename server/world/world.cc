@@ -41,11 +41,16 @@ std::optional<Clock::time_point> earlier(std::optional<Clock::time_point> a, std
   return a && b ? std::min(*a, *b) : a ? a : b;
 }
 
-WorldFile open_file(const std::string& path, const WorldOptions& options) {
-  auto file = WorldFile::open(
-      path, {.mode = options.open, .merge_bytes = options.merge_bytes, .past_bytes = options.past_bytes});
+std::unique_ptr<Store> open_store(const std::string& path, const WorldOptions& options) {
+  const StoreOptions of = {.mode = options.open, .merge_bytes = options.merge_bytes, .past_bytes = options.past_bytes};
+  if (options.open_store) {
+    auto store = options.open_store(path, of);
+    if (!store) throw WorldError(std::move(store.error()));
+    return std::move(*store);
+  }
+  auto file = WorldFile::open(path, {.mode = of.mode, .merge_bytes = of.merge_bytes, .past_bytes = of.past_bytes});
   if (!file) throw WorldError(std::move(file.error()));
-  return std::move(*file);
+  return std::make_unique<WorldFile>(std::move(*file));
 }
 
 }  // namespace
@@ -101,13 +106,13 @@ std::string not_as_saved(const LoadReport& report) {
 
 World::Impl::Impl(const std::string& path, WorldOptions given)
     : signals(given.stop_on_signals ? std::make_unique<StopSignals>(stopped, *wake) : nullptr),
-      file(open_file(path, given)),
+      file(open_store(path, given)),
       options(std::move(given)),
       pool(make_pool(options)),
       registry(registry_options(options)),
       history(registry, options.history_bytes),
       pacer(options.hz),
-      saver(file, registry,
+      saver(*file, registry,
             {.stamp = [this] { return stamp(); },
              .wake = [wake = wake] { wake->signal(); },
              .durability = options.durability,
@@ -136,7 +141,7 @@ void World::Impl::flush() {
     mark.end(registry.sequence(), tick);
   }
   for (FlushVisitor* visitor : visitors) visitor->after_flush(registry);
-  const bool was_new = !saver.is_saving() && file.is_new();
+  const bool was_new = !saver.is_saving() && file->is_new();
   saver.write_due(Clock::now());
   if (was_new) begin_marking();
   if (options.registry.cascade_ns_max != 0 && registry.host().carries() && stands.empty()) wake->signal();
@@ -180,7 +185,7 @@ World::World(std::string path, const Install& install, WorldOptions options, std
         Watchdog::Host{.at_work = [&registry = impl_->registry] { return registry.host().at_work(); },
                        .hangs = [&mark = impl_->mark](bool on) { mark.hang(on); },
                        .told = impl_->options.on_hang});
-  auto loaded = impl_->file.load([&](StateSource& source) -> std::expected<void, StateError> {
+  auto loaded = impl_->file->load([&](StateSource& source) -> std::expected<void, StateError> {
     // A load would silently discard everything that `install` has created.
     if (!impl_->registry.host().is_new()) return std::unexpected(StateError{{}, "the registry is not new"});
     SchemasKept kept(source);
@@ -191,15 +196,15 @@ World::World(std::string path, const Install& install, WorldOptions options, std
     return {};
   });
   if (!loaded) throw WorldError(std::move(loaded.error()));
-  if (!impl_->file.is_new()) {
+  if (!impl_->file->is_new()) {
     impl_->read_history();
     impl_->recover();
     if (const auto& warn = impl_->options.on_warning)
       for (const std::string& sentence :
-           newer_rescued(impl_->file.real_path(), impl_->file.meta().world, impl_->registry.sequence()))
+           newer_rescued(impl_->file->beside(), impl_->file->meta().world, impl_->registry.sequence()))
         warn(sentence);
   }
-  if (impl_->file.is_new()) impl_->set_bounds();
+  if (impl_->file->is_new()) impl_->set_bounds();
   if (impl_->stands.empty()) impl_->saver.opened();
   if (impl_->options.level) {
     (void)impl_->pacer.set({.paused = true}, Impl::Clock::now());
@@ -218,8 +223,9 @@ World::~World() { impl_->registry.host().inbox().on_arrival({}); }
 EntityRegistry& World::registry() noexcept { return impl_->registry; }
 EditHistory& World::history() noexcept { return impl_->history; }
 const EntityRegistry& World::registry() const noexcept { return impl_->registry; }
-const std::string& World::path() const noexcept { return impl_->file.path(); }
-bool World::is_new() const noexcept { return !impl_->saver.is_saving() && impl_->file.is_new(); }
+const std::string& World::path() const noexcept { return impl_->file->path(); }
+const std::string& World::beside() const noexcept { return impl_->file->beside(); }
+bool World::is_new() const noexcept { return !impl_->saver.is_saving() && impl_->file->is_new(); }
 std::uint64_t World::tick() const noexcept { return impl_->tick; }
 double World::hz() const noexcept { return impl_->options.hz; }
 const Pace& World::pace() const noexcept { return impl_->pacer.pace(); }
@@ -243,7 +249,7 @@ void World::set_code(std::string code) {
   impl_->options.code = std::move(code);
   if (impl_->stands.empty()) impl_->mark.set_code(impl_->marked_code());
 }
-std::string World::id() const { return impl_->file.meta().world; }
+std::string World::id() const { return impl_->file->meta().world; }
 std::uint64_t World::epoch() const noexcept { return impl_->epoch.load(std::memory_order_acquire); }
 AppliedRequests& World::applied_requests() noexcept { return impl_->applied; }
 std::uint64_t World::lineage() const noexcept {
@@ -258,7 +264,7 @@ std::string World::size_warning() const { return impl_->saver.size_warning(); }
 Durability World::durability() const noexcept { return impl_->options.durability; }
 std::chrono::nanoseconds World::autosave() const noexcept { return impl_->options.autosave; }
 const std::string* World::autosave_error() const noexcept { return impl_->saver.autosave_error(); }
-const std::string* World::displaced() const noexcept { return impl_->file.displaced(); }
+const std::string* World::displaced() const noexcept { return impl_->file->displaced(); }
 const std::string* World::recording_error() const noexcept { return impl_->saver.error(); }
 
 std::expected<CheckpointReport, WorldError> World::try_save() {
@@ -324,23 +330,23 @@ void World::Impl::stop_before(const WorkSuspect& at) {
   } else {
     stands += "; to try it again, remove ";
   }
-  stands += file.real_path() + "-work. A program with a World of its own sets WorldOptions::skip instead of --skip";
+  stands += file->beside() + "-work. A program with a World of its own sets WorldOptions::skip instead of --skip";
   saver.opened_stopped(stands);
   (void)pacer.set({.paused = true}, Clock::now());
 }
 
 void World::Impl::read_history() {
-  if (file.is_older()) {
+  if (file->is_older()) {
     // When the journal was recorded, ids were not parked, so the replay must not park them either.
     registry.host().set_edit_log(nullptr);
     return;
   }
-  run_steps = file.meta().run_steps;
+  run_steps = file->meta().run_steps;
   const auto is_of_run = [&](std::uint64_t number) {
     return run_steps && number >= run_steps->first && (run_steps->last == 0 || number <= run_steps->last);
   };
   std::vector<EditHistory::Saved> steps, of_run;
-  auto read = file.steps([&](std::uint64_t number, std::span<const std::byte> bytes) {
+  auto read = file->steps([&](std::uint64_t number, std::span<const std::byte> bytes) {
     (is_of_run(number) ? of_run : steps).push_back({.number = number, .bytes = {bytes.begin(), bytes.end()}});
   });
   if (!read) throw WorldError(std::move(read.error()));
@@ -352,7 +358,7 @@ void World::Impl::read_history() {
     history.put_back(std::move(saved));
   };
   load(steps);
-  if (const std::optional<FileLevel>& level = file.meta().level) {
+  if (const std::optional<FileLevel>& level = file->meta().level) {
     run = Run{.sequence = level->sequence, .tick = level->tick};
     level_pace.paused = true;
     history.begin_run();
@@ -363,7 +369,7 @@ void World::Impl::read_history() {
 }
 
 void World::Impl::recover() {
-  tick = file.meta().tick;
+  tick = file->meta().tick;
   begin_marking();
   const std::optional<WorkSuspect> died = mark.suspect();
   const auto is_left_out = [&](std::uint64_t sequence) {
@@ -372,15 +378,15 @@ void World::Impl::recover() {
   // Do not stop before an input that is already left out.
   const WorkSuspect at = died && died->is_sure() && !is_left_out(died->sequence) ? *died : WorkSuspect{};
   if (options.skip != 0 && options.skip != at.sequence && !is_left_out(options.skip))
-    throw WorldError(WorldErrorCode::stopped, file.path(),
+    throw WorldError(WorldErrorCode::stopped, file->path(),
                      "input " + std::to_string(options.skip) +
                          " cannot be left out: the world does not stand before it" +
                          (at.sequence == 0 ? std::string() : ", but before input " + std::to_string(at.sequence)));
   if (options.skip != 0 && !mark.leave_out(options.skip))
-    throw WorldError(WorldErrorCode::stopped, file.path(),
+    throw WorldError(WorldErrorCode::stopped, file->path(),
                      "input " + std::to_string(options.skip) +
                          " cannot be left out: " + std::to_string(WorkMark::left_out_max) + " others are already");
-  (void)applied.read(file.meta().requests);
+  (void)applied.read(file->meta().requests);
   Recovery journal(registry, {.code = options.code,
                               .tick = tick,
                               .not_exact = not_as_saved(load_report),
@@ -389,14 +395,14 @@ void World::Impl::recover() {
                               .skip = {mark.left_out().begin(), mark.left_out().end()},
                               .mark = &mark,
                               .applied = &applied});
-  auto read = file.journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
+  auto read = file->journal([&](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (auto taken = journal.take(group); !taken) return std::unexpected(std::move(taken.error()));
     return !journal.has_stopped();
   });
   if (!read && (!options.level || !run)) throw WorldError(std::move(read.error()));
   if (!read) {
     // The level does not depend on the journal of the run, and replaces the state.
-    file.give_up_journal();
+    file->give_up_journal();
     tick = journal.tick();
     if (options.on_warning)
       options.on_warning("what was done in the run after its last save is lost: " + read.error().detail());
@@ -419,7 +425,7 @@ void World::Impl::recover() {
   registry.host().set_edit_log(&history);
   // Later inputs are recorded relative to this state, using the current types and with a history.
   if (set_bounds() || !recovery.exact() ||
-      (options.durability != Durability::checkpoint && (journal.types_differ() || file.is_older())))
+      (options.durability != Durability::checkpoint && (journal.types_differ() || file->is_older())))
     if (auto report = saver.save(); !report) throw WorldError(std::move(report.error()));
   mark.forget_left_out();
   if (died && died->is_sure()) mark.forget();

@@ -21,13 +21,13 @@
 #include "registry/entity_registry.h"
 #include "registry/history/kept_edits.h"
 #include "registry/state/state.h"
-#include "server/world/file/checkpoint_report.h"
-#include "server/world/file/world_error.h"
 #include "server/world/flush_visitor.h"
 #include "server/world/journal/recovery.h"
 #include "server/world/restored.h"
 #include "server/world/run.h"
 #include "server/world/saving/durability.h"
+#include "server/world/store/checkpoint_report.h"
+#include "server/world/store/world_error.h"
 #include "server/world/time/pacer.h"
 #include "server/world/time/work_time.h"
 
@@ -35,6 +35,7 @@ namespace muster {
 
 class AppliedRequests;  // server/world/journal/applied_requests.h
 class EditHistory;      // registry/history/edit_history.h
+class Store;            // server/world/store/store.h
 
 struct WorldOptions {
   double hz = 0;  ///< ticks per second; 0 means events only, or frames of any length
@@ -46,6 +47,10 @@ struct WorldOptions {
   /// may use this option; a signal stops all of them.
   bool stop_on_signals = false;
   OpenMode open = OpenMode::open_or_create;
+  /// Opens the world in a store other than a file, such as PostgreSQL, by its name. If null, the
+  /// world's path names a file.
+  std::function<std::expected<std::unique_ptr<Store>, WorldError>(const std::string& name, const StoreOptions& options)>
+      open_store = {};
   /// If true, the world is opened as a level: a run that was on is ended (World::stop_playing), and
   /// the clock is paused until play() or set_pace(). Otherwise, a run that was on continues.
   bool level = false;
@@ -176,6 +181,9 @@ class World {
   /// on the world thread, between inputs.
   EditHistory& history() noexcept;
   const std::string& path() const noexcept;
+  /// Returns the path to which the names of this machine's files about the world are made, for
+  /// example by adding "-users". For a world file, it is the path with links resolved.
+  const std::string& beside() const noexcept;
   /// Returns the world's id, 32 hexadecimal digits that are the same in all copies of the world's
   /// file. Empty before the world's first save.
   std::string id() const;

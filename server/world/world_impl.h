@@ -18,11 +18,11 @@
 #include "registry/host.h"
 #include "registry/moments/moments.h"
 #include "schema/hash.h"
-#include "server/world/file/world_file.h"
 #include "server/world/journal/applied_requests.h"
 #include "server/world/journal/code_identity.h"
 #include "server/world/journal/work_mark.h"
 #include "server/world/saving/saver.h"
+#include "server/world/store/store.h"
 #include "server/world/time/host_calls.h"
 #include "server/world/time/polling.h"
 #include "server/world/time/stop_signals.h"
@@ -44,7 +44,7 @@ struct World::Impl {
 
   // The order of these members ensures that the file, with its lock, is destroyed after its users,
   // and that handlers are destroyed before the registry.
-  WorldFile file;
+  std::unique_ptr<Store> file;
   WorldOptions options;
   std::atomic<std::uint64_t> epoch = random_id();
   WorkMark mark;
@@ -104,7 +104,7 @@ struct World::Impl {
   void recover();
   /// Starts marking inputs as they are handled, if the world has a file.
   void begin_marking() {
-    if (!mark.is_open() && !file.is_new()) mark.open(file.real_path(), file.meta().world, code_mark);
+    if (!mark.is_open() && !file->is_new()) mark.open(file->beside(), file->meta().world, code_mark);
   }
   std::uint64_t marked_code() const { return hash64(code_identity(options.code, registry)); }
   /// Describes the input that was being handled, as far as the marks show.
@@ -140,7 +140,7 @@ struct World::Impl {
   std::expected<KeepReport, std::string> apply_kept(const KeepSelection& selection, const Sender& by);
   void begin_epoch(bool replaced);
   // --- server/world/restore.cc ---
-  /// Waits until the file is not in use, and returns WorldFile::past().
+  /// Waits until the file is not in use, and returns Store::past().
   std::expected<std::vector<FilePast>, WorldError> kept_past();
   struct RestorePlan {
     FilePast from, present;

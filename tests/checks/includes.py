@@ -17,7 +17,7 @@ ROOMS = {
     "registry": ["registry/storage", "registry/handlers", "registry/apply", "registry/observe", "registry/delivery", "registry",
                  "registry/state", "registry/moments", "registry/templates", "registry/history"],
     "server/world": ["server/world/time", "server/world/place", "server/world/rows", "server/world/journal",
-                     "server/world/file", "server/world/saving", "server/world/replay", "server/world"],
+                     "server/world/store", "server/world/file", "server/world/saving", "server/world/replay", "server/world"],
     "server": ["server/plugins", "server/access", "server/session", "server/figures", "server/web", "server/assets", "server/mirror",
                "server/watches", "server/questions", "server/edits", "server/desk", "server/door", "server/program", "server"],
     "server/host": ["server/host"],

@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "server/world/file/file_meta.h"
 #include "server/world/file/world_file.h"
 #include "server/world/place/left_behind.h"
+#include "server/world/store/file_meta.h"
 #include "system/sync_folder.h"
 
 namespace muster {
@@ -51,7 +51,22 @@ std::expected<std::string, WorldError> give_free_name(const std::string& unfinis
 }
 
 std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& stamp, const Save& save) const {
-  const std::filesystem::path path(path_);
+  FileMeta meta = meta_;
+  meta.group = journal_.end().group;
+  meta.chain = journal_.end().checksum;
+  struct stat own{};
+  const bool known = ::fstat(lock_.descriptor(), &own) == 0;
+  return write_rescued(path_, {.vfs = options_.vfs, .continues = &meta}, known ? own.st_mode & 0777 : 0600, stamp, save,
+                       shown_);
+}
+
+std::expected<std::string, WorldError> WorldFile::write_rescued(const std::string& beside, WorldFileOptions options,
+                                                                unsigned rights, const CheckpointStamp& stamp,
+                                                                const Save& save, const std::string& shown) {
+  const auto error = [&](WorldErrorCode code, std::string detail) {
+    return std::unexpected(WorldError(code, shown, std::move(detail)));
+  };
+  const std::filesystem::path path(beside);
   const std::string ending = path.extension().string();
   const std::string name = (path.parent_path() / path.stem()).string() + "-rescued";
   // Pick a name that is not in use, so that no existing file is replaced.
@@ -62,25 +77,22 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
   const auto remove_unfinished = [&] {
     for (const char* part : {"", "-wal", "-shm", "-lock"}) ::unlink((unfinished + part).c_str());
   };
-  FileMeta meta = meta_;
-  meta.group = journal_.end().group;
-  meta.chain = journal_.end().checksum;
+  options.mode = OpenMode::create_new;
   auto written = [&]() -> std::expected<void, WorldError> {
-    auto file = open(unfinished, {.mode = OpenMode::create_new, .vfs = options_.vfs, .continues = &meta});
+    auto file = open(unfinished, std::move(options));
     if (!file) return std::unexpected(std::move(file.error()));
     if (auto saved = file->save(stamp, save); !saved) return std::unexpected(std::move(saved.error()));
     // Closing the connection merges the -wal but does not report errors, so merge the -wal
     // explicitly first. Otherwise, the file might be incomplete.
     auto merged = file->database_->merge_whole("writing a rescued world");
     if (!merged) return std::unexpected(std::move(merged.error()));
-    if (!*merged) return std::unexpected(error(WorldErrorCode::io, unfinished + " is being read by another program"));
-    struct stat own{};
-    if (::fstat(lock_.descriptor(), &own) == 0) (void)::chmod(unfinished.c_str(), own.st_mode & 0777);
+    if (!*merged) return error(WorldErrorCode::io, unfinished + " is being read by another program");
+    (void)::chmod(unfinished.c_str(), rights);
     return {};
   }();
   if (!written) {
     remove_unfinished();
-    return std::unexpected(error(written.error().code(), written.error().detail()));
+    return error(written.error().code(), written.error().detail());
   }
   ::unlink((unfinished + "-lock").c_str());
   // Do not choose a name that already has companion files of another world, because SQLite would
@@ -92,9 +104,14 @@ std::expected<std::string, WorldError> WorldFile::rescue(const CheckpointStamp& 
     while (!is_free_name(free) && ++taken < 1000);
     return free;
   };
-  auto rescued = give_free_name(unfinished, free_name, shown_);
+  auto rescued = give_free_name(unfinished, free_name, shown);
   remove_unfinished();
   return rescued;
+}
+
+std::string WorldFile::way_on(const std::string& rescued) const {
+  return "To go on with it, end this process, move what is left of " + shown_ + ", " + shown_ + "-wal and " + shown_ +
+         "-lock away, and give " + rescued + " the name " + shown_;
 }
 
 std::vector<std::string> newer_rescued(const std::string& path, const std::string& world, std::uint64_t sequence) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "server/world/file/database.h"
+#include "server/world/file/sqlite_database.h"
 
 namespace muster {
 

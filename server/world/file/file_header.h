@@ -7,7 +7,7 @@
 #include <expected>
 #include <string>
 
-#include "server/world/file/world_error.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 

@@ -26,9 +26,9 @@
 #include <expected>
 #include <string>
 
-#include "server/world/file/world_error.h"
 #include "server/world/place/file_stamp.h"
 #include "server/world/place/wal_content.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,15 +13,23 @@
 
 #include "server/world/file/file_beside.h"
 #include "server/world/file/file_header.h"
-#include "server/world/file/file_sink.h"
-#include "server/world/file/file_source.h"
-#include "server/world/file/type_rows.h"
 #include "server/world/place/left_behind.h"
 #include "server/world/rows/format.h"
+#include "server/world/store/file_source.h"
+#include "server/world/store/type_rows.h"
 #include "system/open_file.h"
 
 namespace muster {
 namespace {
+
+/// Number of bytes of the -wal that are merged at once with MergeAt::little. The number is small
+/// because edits that arrive during a merge must share the disk with the merge for a few
+/// milliseconds.
+constexpr std::uint64_t short_merge = 1u << 20;
+/// Limits on the length of the -wal, as multiples of the number of bytes that are merged at once.
+/// At the first limit, a save's steps wait until everything has been merged, so that the -wal is
+/// restarted. At the second, groups wait too.
+constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
 
 bool may_write(const std::string& path) noexcept { return ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0; }
 
@@ -99,7 +108,7 @@ std::expected<WorldFile, WorldError> WorldFile::open(const std::string& given, W
   if (opened) opened = world.check_wal();
   if (opened) {
     opened = world.open_database();
-    if (!opened) opened = std::unexpected(world.with_wal(opened.error()));
+    if (!opened) opened = std::unexpected(world.explained(opened.error()));
   }
   if (!opened) {
     if (world.lock_.mark().world.empty()) world.lock_.remove_at_end();
@@ -115,9 +124,7 @@ WorldFile::~WorldFile() {
     // would modify the files that are now at the path.
     (void)still_there();
     beside_.reset();
-    journal_ = {};
-    history_ = {};
-    begun_.reset();
+    let_go();
     database_.reset();
     if (!displaced() && stamp_of(path_ + "-wal").inode == 0) lock_.note_wal({});
   }
@@ -163,7 +170,7 @@ std::expected<void, WorldError> WorldFile::check_wal() {
   return {};
 }
 
-WorldError WorldFile::with_wal(const WorldError& of) const {
+WorldError WorldFile::explained(const WorldError& of) const {
   if (!unread_wal_ || of.code() != WorldErrorCode::damaged) return of;
   const std::string wal = path_ + "-wal";
   return error(of.code(), of.detail() + ". The file was read together with " + wal +
@@ -174,7 +181,7 @@ WorldError WorldFile::with_wal(const WorldError& of) const {
 
 std::expected<void, WorldError> WorldFile::open_database() {
   const bool had_wal = file_bytes(path_ + "-wal") > 0;
-  auto opened = Database::open(path_, false, options_.vfs, shown_);
+  auto opened = SqliteDatabase::open(path_, false, options_.vfs, shown_);
   if (!opened) return std::unexpected(std::move(opened.error()));
   database_.emplace(std::move(*opened));
   // If another process left a -wal, do not merge it until the first write, so that a refused file
@@ -281,7 +288,7 @@ std::expected<void, WorldError> WorldFile::create() {
   meta.digest = StateDigest{}.text();
   const auto fill = [&]() -> std::expected<void, WorldError> {
     constexpr const char* doing = "creating the file";
-    auto opened = Database::open(unfinished, true, options_.vfs, shown_);
+    auto opened = SqliteDatabase::open(unfinished, true, options_.vfs, shown_);
     if (!opened) return std::unexpected(std::move(opened.error()));
     std::string sql = "PRAGMA page_size=" + std::to_string(world_format::page_bytes) +
                       "; PRAGMA application_id=" + std::to_string(world_format::application_id) +
@@ -334,58 +341,26 @@ std::expected<void, WorldError> WorldFile::create() {
   return {};
 }
 
-std::expected<void, WorldError> WorldFile::load(const Read& read) {
-  if (!database_) return {};
-  constexpr const char* doing = "reading the state";
-  // The checkpoint refers to the rows; the rows that it wrote are found again below.
-  begun_.reset();
-  rows_.clear();
-  left_over_.clear();
-  past_rows_.clear();
-  rows_known_ = false;
-  if (auto begun = database_->run("BEGIN", doing); !begun) return begun;
-  const Transaction transaction(*database_);
-  auto meta = read_meta(*database_, format_, shown_);
-  if (!meta) return std::unexpected(std::move(meta.error()));
-  meta_ = std::move(*meta);
-  FileSource source(*database_, meta_, rows_, shown_);
-  std::expected<void, StateError> taken;
-  if (!is_new()) taken = read(source);
-  if (auto whole = source.finish(); !whole) return std::unexpected(with_wal(whole.error()));
-  if (!taken) {
-    std::string detail = "the state is refused: " + world_format::place(taken.error().at) + ": " + taken.error().what;
-    return std::unexpected(error(WorldErrorCode::incompatible, std::move(detail)));
-  }
-  digest_ = source.digest();
-  left_over_ = source.left_over();
-  past_rows_ = std::move(source.past());
-  is_fresh_ = true;  // the journal may be applied in another way than it was recorded
-  if (auto measured = measure_past(); !measured) return measured;
-  auto seen = database_->value("PRAGMA data_version", doing);
+void WorldFile::give_up_journal() noexcept {
+  RowStore::give_up_journal();
+  unread_wal_ = false;
+  alone_.group = std::min(alone_.group, journal_.end().group);
+}
+
+std::expected<void, WorldError> WorldFile::note_read() {
+  auto seen = database_->value("PRAGMA data_version", "reading the state");
   if (!seen) return std::unexpected(std::move(seen.error()));
   data_version_ = std::move(*seen);
-  rows_known_ = true;
-  if (!journal_.is_unread()) unread_wal_ = false;
   return {};
 }
 
-std::expected<void, WorldError> WorldFile::steps(const FileHistory::Take& take) {
-  if (!database_ || is_older()) return {};
-  if (auto begun = database_->run("BEGIN", "reading the history"); !begun) return begun;
-  const Transaction transaction(*database_);
-  if (auto read = history_.read(*database_, meta_, shown_, take); !read) return std::unexpected(with_wal(read.error()));
-  return {};
-}
-
-std::expected<JournalReport, WorldError> WorldFile::journal(const FileJournal::Take& take) {
-  if (!database_) return {};
-  constexpr const char* doing = "reading the journal";
-  if (auto begun = database_->run("BEGIN", doing); !begun) return std::unexpected(std::move(begun.error()));
-  const Transaction transaction(*database_);
-  auto report = journal_.read(*database_, meta_, shown_, take);
-  if (!report) return std::unexpected(with_wal(report.error()));
-  if (rows_known_) unread_wal_ = false;
-  return report;
+std::expected<bool, WorldError> WorldFile::is_foreign() {
+  auto seen = database_->value("PRAGMA data_version", "writing a checkpoint");
+  if (!seen) return std::unexpected(std::move(seen.error()));
+  const bool foreign = !rows_known_ || *seen != data_version_;
+  data_version_ = std::move(*seen);
+  if (foreign) rows_known_ = false;
+  return foreign;
 }
 
 bool WorldFile::is_as_left() const { return !watch_ || (!displaced() && watch_->look(use_.is_merging()).is_as_left()); }
@@ -393,7 +368,7 @@ bool WorldFile::is_as_left() const { return !watch_ || (!displaced() && watch_->
 std::unexpected<WorldError> WorldFile::displace(const std::string& what) {
   displaced_->text = what + " while this process had the world open. Nothing is written to that file anymore";
   displaced_->is_so.store(true, std::memory_order_release);
-  for (Database* each : {&*database_, beside_ ? &*beside_ : nullptr})
+  for (SqliteDatabase* each : {&*database_, beside_ ? &*beside_ : nullptr})
     if (each) each->merge_at_end(false);
   return std::unexpected(error(WorldErrorCode::displaced, displaced_->text));
 }
@@ -441,7 +416,8 @@ std::string WorldFile::alone_differs() const {
 
 std::expected<void, WorldError> WorldFile::read_again(bool alone) const {
   constexpr const char* doing = "reading the file again";
-  auto opened = alone ? Database::open_alone(path_, shown_) : Database::open(path_, false, options_.vfs, shown_);
+  auto opened =
+      alone ? SqliteDatabase::open_alone(path_, shown_) : SqliteDatabase::open(path_, false, options_.vfs, shown_);
   if (!opened) return std::unexpected(std::move(opened.error()));
   opened->merge_at_end(false);
   if (auto begun = opened->run("BEGIN", doing); !begun) return begun;
@@ -489,10 +465,7 @@ std::expected<void, WorldError> WorldFile::settle() {
 
 std::expected<void, WorldError> WorldFile::begin_writing(const char* doing) {
   if (auto there = still_there(); !there) return there;
-  if (journal_.is_unread())
-    return std::unexpected(error(WorldErrorCode::setup, "holds inputs that were recorded after checkpoint " +
-                                                            std::to_string(meta_.checkpoint) +
-                                                            " and not read since; nothing is written over them"));
+  if (auto read = unread(); !read) return read;
   if (unread_wal_)
     return std::unexpected(error(WorldErrorCode::setup, path_ + "-wal waits to be merged, and was not read since"));
   if (!database_->is_in_wal_mode()) {
@@ -525,12 +498,22 @@ void WorldFile::wrote(Merges merges) noexcept {
   if (merges == Merges::at_once) merge_in_time();
 }
 
-bool WorldFile::merge_is_due(std::uint64_t bytes) const noexcept {
+bool WorldFile::merge_is_due(MergeAt at) const noexcept {
+  return merge_is_due_at(at == MergeAt::usual ? options_.merge_bytes : at == MergeAt::little ? short_merge : 1);
+}
+
+Pressure WorldFile::pressure() const noexcept {
+  if (!use_.is_merging() && use_.unmerged() == 0) return Pressure::none;
+  if (use_.length() >= all_wait_at * options_.merge_bytes) return Pressure::all_wait;
+  return use_.length() >= steps_wait_at * options_.merge_bytes ? Pressure::steps_wait : Pressure::none;
+}
+
+bool WorldFile::merge_is_due_at(std::uint64_t bytes) const noexcept {
   return !use_.is_merging() && use_.unmerged() > 0 && use_.unmerged() >= std::min(bytes, options_.merge_bytes);
 }
 
 void WorldFile::merge_in_time() noexcept {
-  if (!merge_is_due(options_.merge_bytes)) return;
+  if (!merge_is_due(MergeAt::usual)) return;
   use_.merge_begun();
   lock_.sync();
   in_file_ = database_->merge();
@@ -558,7 +541,7 @@ void WorldFile::merge_beside() noexcept {
   };
   if (displaced() || !is_ours()) return;
   if (!beside_) {
-    auto opened = Database::open(path_, false, options_.vfs, shown_);
+    auto opened = SqliteDatabase::open(path_, false, options_.vfs, shown_);
     // A connection does not know that a -wal exists until it has read from the database.
     if (!opened || !is_ours() || !opened->value("PRAGMA schema_version", "merging the -wal")) return;
     opened->merge_at_end(false);
@@ -573,22 +556,6 @@ void WorldFile::merge_beside() noexcept {
 void WorldFile::note_merge() {
   merged_ = stamp_of(lock_.descriptor());
   merged_alone_ = read_alone(path_, shown_, false);
-}
-
-std::expected<void, WorldError> WorldFile::append(JournalGroup& group, Merges merges) {
-  constexpr const char* doing = "writing the journal";
-  if (is_new() || is_older())
-    return std::unexpected(error(WorldErrorCode::setup, "inputs cannot be recorded before the first checkpoint"));
-  if (auto begun = begin_writing(doing); !begun) return begun;
-  const Transaction transaction(*database_);
-  if (auto appended = journal_.append(*database_, shown_, group); !appended) return appended;
-  if (auto committed = commit(doing); !committed) return committed;
-  journal_.appended(group);
-  if (options_.past_bytes > 0) new_groups_.emplace_back(group.id, group.records.size());
-  if (auto settled = settle(); !settled) return settled;
-  set_mark(group.id);
-  wrote(merges);
-  return {};
 }
 
 }  // namespace muster

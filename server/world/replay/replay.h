@@ -10,9 +10,9 @@
 
 #include "registry/entity_registry.h"
 #include "registry/moments/synctest.h"
-#include "server/world/file/world_error.h"
 #include "server/world/replay/slice.h"
 #include "server/world/replay/tick_hashes.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 

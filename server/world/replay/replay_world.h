@@ -12,9 +12,9 @@
 #include "registry/entity_registry.h"
 #include "registry/history/edit_history.h"
 #include "registry/host.h"
-#include "server/world/file/world_error.h"
 #include "server/world/replay/slice.h"
 #include "server/world/replay/slice_source.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 

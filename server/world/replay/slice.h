@@ -19,14 +19,14 @@
 
 #include "registry/history/edit_history.h"
 #include "registry/state/state.h"
-#include "server/world/file/world_error.h"
 #include "server/world/journal/journal_group.h"
 #include "server/world/replay/recorded_state.h"
 #include "server/world/replay/tick_hashes.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 
-class WorldFile;
+class Store;
 
 struct Slice {
   struct Row {
@@ -70,7 +70,7 @@ struct SliceRange {
 /// slice that begins at an earlier checkpoint has no steps from before it, but hashes of the state
 /// at the present one. Refuses a file of an
 /// older format, and fails with `too_large` if the slice exceeds the limit.
-[[nodiscard]] std::expected<Slice, WorldError> slice_of(WorldFile& file, const SliceRange& range = {});
+[[nodiscard]] std::expected<Slice, WorldError> slice_of(Store& file, const SliceRange& range = {});
 
 /// Adds the hashes of the slice's ticks from a file that TickHashLog wrote. On failure, the slice
 /// is unchanged.

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "server/world/file/database.h"
+#include "server/world/file/sqlite_database.h"
 #include "server/world/file/world_file.h"
 #include "system/real_path.h"
 #include "system/temporary_folder.h"
@@ -29,7 +29,7 @@ std::expected<Slice, WorldError> slice_of_copy(const std::string& path, const Sl
         WorldErrorCode::io, path, std::string("there is no folder for its copy: ") + std::strerror(folder.error())));
   const std::string copy = (folder.path() / "copy.muster").string();
   {
-    auto source = Database::open(real_path(path), false, {}, path);
+    auto source = SqliteDatabase::open(real_path(path), false, {}, path);
     if (!source) return std::unexpected(std::move(source.error()));
     source->merge_at_end(false);
     if (auto copied = source->copy_to(copy, {}, copying_for_slice); !copied)

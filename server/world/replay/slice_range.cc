@@ -5,9 +5,9 @@
 #include <chrono>
 #include <utility>
 
-#include "server/world/file/world_file.h"
 #include "server/world/replay/slice.h"
 #include "server/world/replay/slice_source.h"
+#include "server/world/store/store.h"
 
 namespace muster {
 namespace {
@@ -31,7 +31,7 @@ class SliceParts {
 
 std::vector<std::byte> bytes_of(std::span<const std::byte> bytes) { return {bytes.begin(), bytes.end()}; }
 
-WorldFile::Read rows_into(std::vector<Slice::Row>& rows, SliceParts& parts) {
+Store::Read rows_into(std::vector<Slice::Row>& rows, SliceParts& parts) {
   return [&rows, &parts](StateSource& source) -> std::expected<void, StateError> {
     for (auto section = static_cast<std::uint16_t>(StateSection::registry);
          section <= static_cast<std::uint16_t>(StateSection::manager_parts); ++section)
@@ -42,7 +42,7 @@ WorldFile::Read rows_into(std::vector<Slice::Row>& rows, SliceParts& parts) {
   };
 }
 
-FileJournal::Take groups_into(std::vector<JournalGroup>& groups, SliceParts& parts) {
+Store::TakeGroup groups_into(std::vector<JournalGroup>& groups, SliceParts& parts) {
   return [&groups, &parts](const JournalGroup& group) -> std::expected<bool, std::string> {
     if (parts.has_room(group.records.size())) groups.push_back(group);
     return !parts.is_full();
@@ -70,7 +70,7 @@ bool leads(const FilePoint& from, const std::vector<JournalGroup>& groups, const
 }
 
 /// Replaces the beginning of the slice by an earlier checkpoint, if the range demands that.
-std::expected<void, WorldError> begin_earlier(Slice& slice, WorldFile& file, const SliceRange& range,
+std::expected<void, WorldError> begin_earlier(Slice& slice, Store& file, const SliceRange& range,
                                               const SliceParts& present) {
   auto all = file.past();
   if (!all) return std::unexpected(std::move(all.error()));
@@ -119,7 +119,7 @@ std::expected<void, WorldError> begin_earlier(Slice& slice, WorldFile& file, con
 
 }  // namespace
 
-std::expected<Slice, WorldError> slice_of(WorldFile& file, const SliceRange& range) {
+std::expected<Slice, WorldError> slice_of(Store& file, const SliceRange& range) {
   if (file.is_older())
     return std::unexpected(WorldError(WorldErrorCode::older, file.path(),
                                       "of file format " + std::to_string(file.format()) +

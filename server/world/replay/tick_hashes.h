@@ -24,8 +24,8 @@
 #include <vector>
 
 #include "registry/entity_registry.h"
-#include "server/world/file/world_error.h"
 #include "server/world/saving/write_queue.h"
+#include "server/world/store/world_error.h"
 
 namespace muster {
 

@@ -44,7 +44,7 @@ inline constexpr std::array tables = {
           "column_ INTEGER NOT NULL, checkpoint INTEGER NOT NULL, checksum INTEGER NOT NULL, "
           "bytes BLOB, UNIQUE(section, key, column_, checkpoint DESC))"},
     // Inputs recorded after the checkpoint, in groups that are written together; see
-    // server/world/file/file_journal.h.
+    // server/world/store/file_journal.h.
     Table{"journal",
           "CREATE TABLE journal(id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, "
           "first_tick INTEGER NOT NULL, last_tick INTEGER NOT NULL, epoch INTEGER NOT NULL, code INTEGER NOT NULL, "
@@ -57,7 +57,7 @@ inline constexpr std::array tables = {
     Table{"types",
           "CREATE TABLE types(id INTEGER PRIMARY KEY, name TEXT NOT NULL, role TEXT NOT NULL, bytes INTEGER NOT NULL, "
           "fingerprint TEXT NOT NULL, fields TEXT NOT NULL)"},
-    // The steps that users can undo and redo; see server/world/file/file_history.h. Format 2 did
+    // The steps that users can undo and redo; see server/world/store/file_history.h. Format 2 did
     // not have this table.
     Table{"history",
           "CREATE TABLE history(number INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, bytes BLOB NOT NULL)"},

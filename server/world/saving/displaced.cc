@@ -44,9 +44,7 @@ void Saver::rescue(Clock::time_point now) {
   rescued_ = rescued.has_value();
   next_look_ = Clock::now() + rescues_every;
   displaced_ = file_.path() + ": " + *what + ". Edits are refused. The world as it is now ";
-  displaced_ += rescued ? "was saved as " + *rescued + ". To go on with it, end this process, move what is left of " +
-                              file_.path() + ", " + file_.path() + "-wal and " + file_.path() +
-                              "-lock away, and give " + *rescued + " the name " + file_.path()
+  displaced_ += rescued ? "was saved as " + *rescued + ". " + file_.way_on(*rescued)
                         : "could not be saved beside it either: " + rescued.error().detail() + ". That is tried again";
   if (host_.fail) host_.fail(displaced_);
   // The next flush notifies all sessions that are waiting for durability.

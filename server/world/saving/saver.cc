@@ -69,15 +69,6 @@ namespace {
 constexpr int rest_after_copy = 50;
 /// Delay before a retry of a failed save that was due because of the journal's size.
 constexpr auto retry_after = std::chrono::seconds(1);
-/// Number of bytes of the -wal that are merged at once with Durability::each_flush. The number is
-/// small because edits that arrive during a merge must share the disk with the merge for a few
-/// milliseconds. While a save is being written, larger amounts are merged at once.
-constexpr std::uint64_t short_merge = 1u << 20;
-/// Limits on the length of the -wal, as multiples of the number of bytes that are merged at once.
-/// At the first limit, a save's steps wait until everything has been merged, so that the -wal is
-/// restarted. At the second, groups wait too.
-constexpr std::uint64_t steps_wait_at = 4, all_wait_at = 8;
-
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
 std::string kibibytes(std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; }
@@ -88,7 +79,7 @@ std::string text_of(const JournalSize& size) {
 
 }  // namespace
 
-Saver::Saver(WorldFile& file, EntityRegistry& registry, Host host)
+Saver::Saver(Store& file, EntityRegistry& registry, Host host)
     : file_(file),
       registry_(registry),
       host_(std::move(host)),
@@ -410,34 +401,32 @@ void Saver::begin_merge() {
 }
 
 void Saver::end_merge() {
-  if (!file_.wal_use().is_merging()) return;
+  if (!file_.is_merging()) return;
   merges_.drain();
   file_.end_merge();
   held_.store(file_.held_bytes(), std::memory_order_relaxed);
 }
 
 void Saver::merge() {
-  const auto is_long = [&](std::uint64_t times) {
-    const WalUse& use = file_.wal_use();
-    return use.length() >= times * file_.merge_bytes() && (use.is_merging() || use.unmerged() > 0);
-  };
   if (merged_.load(std::memory_order_acquire)) end_merge();
   // Before waiting, report which inputs are already durable.
-  if (is_long(all_wait_at) && host_.wake) host_.wake();
-  while (is_long(all_wait_at)) {
-    if (!file_.wal_use().is_merging()) begin_merge();
+  if (file_.pressure() == Pressure::all_wait && host_.wake) host_.wake();
+  while (file_.pressure() == Pressure::all_wait) {
+    if (!file_.is_merging()) begin_merge();
     end_merge();
   }
+  // While a save is being written, larger amounts are merged at once.
   const bool is_short = host_.durability == Durability::each_flush && !in_steps_;
-  const std::uint64_t bytes = is_long(steps_wait_at) ? 1 : is_short ? short_merge : ~std::uint64_t{0};
-  if (file_.merge_is_due(bytes)) begin_merge();
+  if (file_.merge_is_due(file_.pressure() != Pressure::none ? MergeAt::any
+                         : is_short                         ? MergeAt::little
+                                                            : MergeAt::usual))
+    begin_merge();
 }
 
 StepResult Saver::step(Saving& of) {
   if (in_steps_) {
     merge();
-    const WalUse& use = file_.wal_use();
-    if (use.is_merging() && use.length() >= steps_wait_at * file_.merge_bytes()) return StepResult::wait;
+    if (file_.is_merging() && file_.pressure() != Pressure::none) return StepResult::wait;
   }
   const auto begun = Clock::now();
   in_steps_ = do_step(of);

@@ -40,15 +40,15 @@
 #include <string>
 
 #include "registry/entity_registry.h"
-#include "server/world/file/checkpoint_report.h"
-#include "server/world/file/world_error.h"
-#include "server/world/file/world_file.h"
 #include "server/world/journal/journal_recorder.h"
 #include "server/world/journal/spare_records.h"
 #include "server/world/saving/durability.h"
 #include "server/world/saving/journal_size.h"
 #include "server/world/saving/step_size.h"
 #include "server/world/saving/write_queue.h"
+#include "server/world/store/checkpoint_report.h"
+#include "server/world/store/store.h"
+#include "server/world/store/world_error.h"
 #include "system/mutex.h"
 
 namespace muster {
@@ -93,7 +93,7 @@ class Saver {
     /// Called if durability is permanently lost. May be null.
     std::function<void(const std::string&)> fail = {};
   };
-  Saver(WorldFile& file, EntityRegistry& registry, Host host);
+  Saver(Store& file, EntityRegistry& registry, Host host);
   /// Writes the recorded inputs and finishes a running save. If that save has been abandoned, saves
   /// the current state instead.
   ~Saver();
@@ -148,7 +148,7 @@ class Saver {
   void write_due(Clock::time_point now);
   /// Checks that the file is still at its path and that no other program has changed it. Should be
   /// called about once a second. If the file is missing or has been changed, writes the state to
-  /// another file next to it (WorldFile::rescue), and retries until the write succeeds. error()
+  /// another file next to it (Store::rescue), and retries until the write succeeds. error()
   /// reports both the problem and the result.
   void look_at_file(Clock::time_point now);
   /// Returns the time at which look_at_file() should be called next, or nothing if no call is
@@ -177,7 +177,7 @@ class Saver {
   const std::string* autosave_error() const noexcept { return autosave_error_.empty() ? nullptr : &autosave_error_; }
   /// Returns the size of the journal since the last save, including bytes that are not yet on disk.
   std::uint64_t journal_bytes() const noexcept { return size_.bytes(); }
-  /// Returns WorldFile::held_bytes(). May be called on any thread.
+  /// Returns Store::held_bytes(). May be called on any thread.
   std::uint64_t held_bytes() const noexcept { return held_.load(std::memory_order_relaxed); }
   /// Returns the current warning about the journal's size or about held_bytes(), or an empty string
   /// if there is none.
@@ -256,7 +256,7 @@ class Saver {
     saved_.store(sequence, std::memory_order_release);
   }
 
-  WorldFile& file_;
+  Store& file_;
   EntityRegistry& registry_;
   Host host_;
   std::optional<JournalRecorder> recorder_;

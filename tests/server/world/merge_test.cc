@@ -36,23 +36,23 @@ TEST_CASE("groups that are small, and take a page of the -wal each, do not let i
     REQUIRE(file->append(next));
   }
   CHECK(std::filesystem::file_size(path + "-wal") < merged_at + one_group);
-  CHECK_FALSE(file->merge_is_due(merged_at));
+  CHECK_FALSE(file->merge_is_due(MergeAt::usual));
   // Where the caller merges, it grows until then.
   for (std::uint64_t id = 120; id < 240; ++id) {
     JournalGroup next = made_up_group(id);
     REQUIRE(file->append(next, Merges::by_caller));
   }
   CHECK(std::filesystem::file_size(path + "-wal") > 2 * merged_at);
-  CHECK(file->merge_is_due(merged_at));
+  CHECK(file->merge_is_due(MergeAt::usual));
   file->begin_merge();
-  CHECK_FALSE(file->merge_is_due(1));  // one at a time
+  CHECK_FALSE(file->merge_is_due(MergeAt::any));  // one at a time
   file->merge_beside();
   file->end_merge();
-  CHECK_FALSE(file->merge_is_due(1));
+  CHECK_FALSE(file->merge_is_due(MergeAt::any));
   CHECK(file->held_bytes() == 0);
   JournalGroup next = made_up_group(240);
   REQUIRE(file->append(next, Merges::by_caller));
-  CHECK_FALSE(file->merge_is_due(merged_at));  // it began anew
+  CHECK_FALSE(file->merge_is_due(MergeAt::usual));  // it began anew
   CHECK(file->wal_use().length() < one_group);
 }
 

@@ -420,7 +420,7 @@ TEST_CASE("people with an SQL tool find the types with their fields") {
     world.registry().create("orc", game::Health{.value = 30}).or_stop();
     world.save();
   }
-  auto database = Database::open(path, false, "", path);
+  auto database = SqliteDatabase::open(path, false, "", path);
   REQUIRE(database);
   CHECK(database->value("SELECT fields FROM types WHERE name='game.Health'", "") == "value:float @0");
   CHECK(database->value("SELECT role FROM types WHERE name='game.Damage'", "") == "message");

@@ -1,4 +1,4 @@
-#include "server/world/file/file_journal.h"
+#include "server/world/store/file_journal.h"
 
 #include <algorithm>
 #include <optional>
@@ -152,7 +152,7 @@ std::expected<void, WorldError> FileJournal::append(Database& database, const st
       {&insert_,
        "INSERT INTO journal(id, first, last, first_tick, last_tick, epoch, code, types, checksum, records) "
        "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"},
-      {&code_, "INSERT OR IGNORE INTO codes(id, identity) VALUES(?1, ?2)"}};
+      {&code_, "INSERT INTO codes(id, identity) VALUES(?1, ?2) ON CONFLICT DO NOTHING"}};
   for (const auto& [statement, sql] : statements) {
     if (*statement) continue;
     auto prepared = database.prepare(sql, writing);

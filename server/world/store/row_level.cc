@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "server/world/file/file_source.h"
-#include "server/world/file/world_file.h"
 #include "server/world/rows/format.h"
+#include "server/world/store/file_source.h"
+#include "server/world/store/row_store.h"
 
 namespace muster {
 namespace {
@@ -15,22 +15,15 @@ constexpr const char* reading_level = "reading the level";
 
 }  // namespace
 
-std::expected<void, WorldError> WorldFile::load_level(const Read& read) {
+std::expected<void, WorldError> RowStore::load_level(const Read& read) {
   return read_past(meta_.of_level(), "the level", read);
 }
 
-void WorldFile::give_up_journal() noexcept {
-  journal_given_up_ = true;
-  unread_wal_ = false;
-  journal_.give_up();
-  alone_.group = std::min(alone_.group, journal_.end().group);
-}
-
-std::expected<void, WorldError> WorldFile::read_past(const FileMeta& meta, const std::string& what, const Read& read) {
-  if (auto begun = database_->run("BEGIN", ("reading " + what).c_str()); !begun) return begun;
-  const Transaction transaction(*database_);
+std::expected<void, WorldError> RowStore::read_past(const FileMeta& meta, const std::string& what, const Read& read) {
+  if (auto begun = tables()->run("BEGIN", ("reading " + what).c_str()); !begun) return begun;
+  const Transaction transaction(*tables());
   KeptRows rows;
-  FileSource source(*database_, meta, rows, shown_);
+  FileSource source(*tables(), meta, rows, shown_);
   const std::expected<void, StateError> taken = read(source);
   if (auto whole = source.finish(); !whole) return whole;
   if (!taken)
@@ -40,8 +33,8 @@ std::expected<void, WorldError> WorldFile::read_past(const FileMeta& meta, const
   return {};
 }
 
-std::expected<void, WorldError> WorldFile::know_level() {
-  auto statement = database_->prepare(
+std::expected<void, WorldError> RowStore::know_level() {
+  auto statement = tables()->prepare(
       "SELECT id, section, key, column_, checkpoint, checksum, length(bytes) FROM state "
       "ORDER BY section, key, column_, checkpoint DESC",
       reading_level);
@@ -65,7 +58,7 @@ std::expected<void, WorldError> WorldFile::know_level() {
     rows_.put(key, kept);
     digest_.add(RowStamp::of(key, kept.checkpoint), kept.checksum, kept.length);
   }
-  if (step == SqlStep::error) return std::unexpected(database_->error(reading_level));
+  if (step == SqlStep::error) return std::unexpected(tables()->error(reading_level));
   left_over_.insert(left_over_.end(), removals.begin(), removals.end());
   return {};
 }

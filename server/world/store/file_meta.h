@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/world/file/database.h"
+#include "server/world/store/database.h"
 
 namespace muster {
 
@@ -87,18 +87,6 @@ struct FileMeta {
 /// missing or invalid, or if the checksum does not match.
 [[nodiscard]] std::expected<FileMeta, WorldError> read_meta(Database& database, std::uint32_t format,
                                                             const std::string& shown);
-
-/// The contents of a world file without its -wal.
-struct FileAlone {
-  std::string world;           ///< empty if the file is unreadable
-  std::uint64_t sequence = 0;  ///< sequence of the last input in the state
-  std::uint64_t checkpoint = 0;
-  std::uint64_t group = 0;  ///< number of the last group in the journal or the state
-};
-/// Reads the file without its -wal and without taking a lock. No process may be merging into the
-/// file during the call. After a partial merge, the file may contain anything. If `whole` is set,
-/// the function reads the whole file and accepts the file only if it is consistent.
-FileAlone read_alone(const std::string& path, const std::string& shown, bool whole);
 
 /// Replaces the table's contents in format 3. Must be called inside the caller's transaction.
 [[nodiscard]] std::expected<void, WorldError> write_meta(Database& database, const FileMeta& meta);

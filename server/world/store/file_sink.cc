@@ -1,10 +1,10 @@
-#include "server/world/file/file_sink.h"
+#include "server/world/store/file_sink.h"
 
 #include "server/world/rows/format.h"
 
 namespace muster {
 namespace {
-constexpr const char* writing = "writing a checkpoint";
+constexpr const char* writing_rows = "writing a checkpoint";
 }
 
 FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest, std::uint64_t checkpoint,
@@ -19,11 +19,11 @@ FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest
       shown_(std::move(shown)) {
   const std::pair<Statement*, const char*> statements[] = {
       {&insert_,
-       "INSERT INTO state(section, key, column_, checkpoint, checksum, bytes) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"},
+       "INSERT INTO state(id, section, key, column_, checkpoint, checksum, bytes) VALUES(?7, ?1, ?2, ?3, ?4, ?5, ?6)"},
       {&update_, "UPDATE state SET checkpoint = ?2, checksum = ?3, bytes = ?4 WHERE id = ?1"},
       {&remove_, "DELETE FROM state WHERE id = ?1"}};
   for (const auto& [statement, sql] : statements) {
-    auto prepared = database_.prepare(sql, writing);
+    auto prepared = database_.prepare(sql, writing_rows);
     if (!prepared) {
       error_ = std::move(prepared.error());
       return;
@@ -33,7 +33,7 @@ FileSink::FileSink(Database& database, KeptRows& rows, const StateDigest& digest
 }
 
 void FileSink::fail(const StateKey& key) {
-  const WorldError error = database_.error(writing);
+  const WorldError error = database_.error(writing_rows);
   // Name the row only if the error concerns its size. Other errors, such as a full disk, have
   // nothing to do with the row.
   error_ = error.code() == WorldErrorCode::too_large
@@ -91,6 +91,10 @@ void FileSink::insert(const StateKey& key, std::uint64_t checksum, std::optional
     insert_.bind(6, *bytes);
   else
     insert_.bind_null(6);
+  if (const std::int64_t id = database_.next_row(); id != 0)
+    insert_.bind(7, static_cast<std::uint64_t>(id));
+  else
+    insert_.bind_null(7);
   if (!insert_.run()) fail(key);
 }
 

@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "server/world/file/database.h"
-#include "server/world/file/past_rows.h"
 #include "server/world/rows/kept_rows.h"
+#include "server/world/store/database.h"
+#include "server/world/store/past_rows.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "server/world/file/database.h"
+#include "server/world/file/sqlite_database.h"
 
 #include <sqlite3.h>
 
@@ -16,91 +16,79 @@ namespace {
 
 constexpr int busy_ms = 2000;  // how long to wait for other connections
 
+/// A statement of SQLite.
+class SqliteStatement final : public StatementBody {
+ public:
+  explicit SqliteStatement(sqlite3_stmt* statement) noexcept : statement_(statement) {}
+  SqliteStatement(const SqliteStatement&) = delete;
+  SqliteStatement& operator=(const SqliteStatement&) = delete;
+  ~SqliteStatement() override { sqlite3_finalize(statement_); }
+
+  void bind(int index, std::uint64_t value) noexcept override {
+    bound_ &= sqlite3_bind_int64(statement_, index, static_cast<sqlite3_int64>(value)) == SQLITE_OK;
+  }
+  void bind(int index, std::span<const std::byte> bytes) noexcept override {
+    // A null pointer would bind NULL instead of an empty blob.
+    const void* data = bytes.empty() ? static_cast<const void*>("") : bytes.data();
+    bound_ &= sqlite3_bind_blob64(statement_, index, data, bytes.size(), SQLITE_STATIC) == SQLITE_OK;
+  }
+  void bind(int index, std::string_view text) noexcept override {
+    const char* data = text.empty() ? "" : text.data();
+    bound_ &= sqlite3_bind_text64(statement_, index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK;
+  }
+  void bind_null(int index) noexcept override { bound_ &= sqlite3_bind_null(statement_, index) == SQLITE_OK; }
+
+  SqlStep step() noexcept override {
+    if (!bound_) return SqlStep::error;
+    switch (sqlite3_step(statement_)) {
+      case SQLITE_ROW: return SqlStep::row;
+      case SQLITE_DONE: return SqlStep::done;
+      default: return SqlStep::error;
+    }
+  }
+  bool run() noexcept override {
+    const bool good = step() == SqlStep::done;
+    // If the step failed, sqlite3_reset() sets the same error again, so the connection's error can
+    // still be read afterwards.
+    if (bound_) reset();
+    return good;
+  }
+  void reset() noexcept override {
+    sqlite3_reset(statement_);
+    bound_ = true;
+  }
+
+  bool is_integer(int column) const noexcept override { return type(column) == SQLITE_INTEGER; }
+  bool is_blob(int column) const noexcept override { return type(column) == SQLITE_BLOB; }
+  bool is_text(int column) const noexcept override { return type(column) == SQLITE_TEXT; }
+  bool is_null(int column) const noexcept override { return type(column) == SQLITE_NULL; }
+  std::uint64_t integer(int column) const noexcept override {
+    return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
+  }
+  std::span<const std::byte> blob(int column) const noexcept override {
+    const void* data = sqlite3_column_blob(statement_, column);
+    const int bytes = sqlite3_column_bytes(statement_, column);
+    if (data == nullptr || bytes <= 0) return {};
+    return {static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)};
+  }
+  std::string text(int column) const override {
+    const unsigned char* data = sqlite3_column_text(statement_, column);
+    if (data == nullptr) return {};
+    return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
+  }
+
+ private:
+  int type(int column) const noexcept { return sqlite3_column_type(statement_, column); }
+
+  sqlite3_stmt* statement_;
+  bool bound_ = true;  // true if every binding since the previous reset() succeeded
+};
+
 }  // namespace
 
-Statement::Statement(Statement&& other) noexcept
-    : statement_(std::exchange(other.statement_, nullptr)), bound_(other.bound_) {}
-
-Statement& Statement::operator=(Statement&& other) noexcept {
-  std::swap(statement_, other.statement_);
-  std::swap(bound_, other.bound_);
-  return *this;
-}
-
-Statement::~Statement() { sqlite3_finalize(statement_); }
-
-Statement& Statement::bind(int index, std::uint64_t value) noexcept {
-  bound_ &= sqlite3_bind_int64(statement_, index, static_cast<sqlite3_int64>(value)) == SQLITE_OK;
-  return *this;
-}
-
-Statement& Statement::bind(int index, std::span<const std::byte> bytes) noexcept {
-  // A null pointer would bind NULL instead of an empty blob.
-  const void* data = bytes.empty() ? static_cast<const void*>("") : bytes.data();
-  bound_ &= sqlite3_bind_blob64(statement_, index, data, bytes.size(), SQLITE_STATIC) == SQLITE_OK;
-  return *this;
-}
-
-Statement& Statement::bind(int index, std::string_view text) noexcept {
-  const char* data = text.empty() ? "" : text.data();
-  bound_ &= sqlite3_bind_text64(statement_, index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK;
-  return *this;
-}
-
-Statement& Statement::bind_null(int index) noexcept {
-  bound_ &= sqlite3_bind_null(statement_, index) == SQLITE_OK;
-  return *this;
-}
-
-SqlStep Statement::step() noexcept {
-  if (!bound_) return SqlStep::error;
-  switch (sqlite3_step(statement_)) {
-    case SQLITE_ROW: return SqlStep::row;
-    case SQLITE_DONE: return SqlStep::done;
-    default: return SqlStep::error;
-  }
-}
-
-bool Statement::run() noexcept {
-  const bool good = step() == SqlStep::done;
-  // If the step failed, sqlite3_reset() sets the same error again, so the connection's error can
-  // still be read afterwards.
-  if (bound_) reset();
-  return good;
-}
-
-void Statement::reset() noexcept {
-  sqlite3_reset(statement_);
-  bound_ = true;
-}
-
-bool Statement::is_integer(int column) const noexcept {
-  return sqlite3_column_type(statement_, column) == SQLITE_INTEGER;
-}
-bool Statement::is_blob(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_BLOB; }
-bool Statement::is_text(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_TEXT; }
-bool Statement::is_null(int column) const noexcept { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
-
-std::uint64_t Statement::integer(int column) const noexcept {
-  return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
-}
-
-std::span<const std::byte> Statement::blob(int column) const noexcept {
-  const void* data = sqlite3_column_blob(statement_, column);
-  const int bytes = sqlite3_column_bytes(statement_, column);
-  if (data == nullptr || bytes <= 0) return {};
-  return {static_cast<const std::byte*>(data), static_cast<std::size_t>(bytes)};
-}
-
-std::string Statement::text(int column) const {
-  const unsigned char* data = sqlite3_column_text(statement_, column);
-  if (data == nullptr) return {};
-  return {reinterpret_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
-}
-
-std::expected<Database, WorldError> Database::begin(const std::string& name, int flags, const std::string& vfs,
-                                                    const std::string& shown) {
-  Database database;
+std::expected<SqliteDatabase, WorldError> SqliteDatabase::begin(const std::string& name, int flags,
+                                                                const std::string& vfs, const std::string& shown) {
+  SqliteDatabase database;
   database.shown_ = shown;
   const int result = sqlite3_open_v2(name.c_str(), &database.connection_, flags | SQLITE_OPEN_NOMUTEX,
                                      vfs.empty() ? nullptr : vfs.c_str());
@@ -120,7 +108,8 @@ std::expected<Database, WorldError> Database::begin(const std::string& name, int
   return database;
 }
 
-std::expected<Database, WorldError> Database::open_alone(const std::string& path, const std::string& shown) {
+std::expected<SqliteDatabase, WorldError> SqliteDatabase::open_alone(const std::string& path,
+                                                                     const std::string& shown) {
   std::string name = "file:";
   for (const char c : path) {
     static constexpr char digits[] = "0123456789abcdef";
@@ -133,8 +122,8 @@ std::expected<Database, WorldError> Database::open_alone(const std::string& path
   return begin(name + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, {}, shown);
 }
 
-std::expected<Database, WorldError> Database::open(const std::string& path, bool create, const std::string& vfs,
-                                                   const std::string& shown) {
+std::expected<SqliteDatabase, WorldError> SqliteDatabase::open(const std::string& path, bool create,
+                                                               const std::string& vfs, const std::string& shown) {
   // SQLite would make the file readable to everyone.
   if (create) {
     const int file = open_file(path.c_str(), O_RDWR | O_CREAT);
@@ -145,7 +134,7 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   }
   auto begun = begin(path, SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0), vfs, shown);
   if (!begun) return begun;
-  Database& database = *begun;
+  SqliteDatabase& database = *begun;
   // Do not use mmap. If another program truncated a mapped file, reading it would kill this process
   // with a signal instead of returning an error.
   constexpr const char* pragmas =
@@ -166,13 +155,14 @@ std::expected<Database, WorldError> Database::open(const std::string& path, bool
   return begun;
 }
 
-Database::Database(Database&& other) noexcept
-    : connection_(std::exchange(other.connection_, nullptr)),
+SqliteDatabase::SqliteDatabase(SqliteDatabase&& other) noexcept
+    : Database(),
+      connection_(std::exchange(other.connection_, nullptr)),
       blob_(std::exchange(other.blob_, nullptr)),
       wal_(std::exchange(other.wal_, nullptr)),
       shown_(std::move(other.shown_)) {}
 
-Database& Database::operator=(Database&& other) noexcept {
+SqliteDatabase& SqliteDatabase::operator=(SqliteDatabase&& other) noexcept {
   std::swap(connection_, other.connection_);
   std::swap(blob_, other.blob_);
   std::swap(wal_, other.wal_);
@@ -180,34 +170,23 @@ Database& Database::operator=(Database&& other) noexcept {
   return *this;
 }
 
-Database::~Database() { close(); }
+SqliteDatabase::~SqliteDatabase() { close(); }
 
-void Database::close() noexcept {
+void SqliteDatabase::close() noexcept {
   sqlite3_blob_close(std::exchange(blob_, nullptr));
   sqlite3_close_v2(std::exchange(connection_, nullptr));
 }
 
-std::expected<void, WorldError> Database::run(const char* sql, const char* doing) {
+std::expected<void, WorldError> SqliteDatabase::run(const char* sql, const char* doing) {
   if (sqlite3_exec(connection_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) return std::unexpected(error(doing));
   return {};
 }
 
-std::expected<Statement, WorldError> Database::prepare(const char* sql, const char* doing) {
-  Statement statement;
-  if (sqlite3_prepare_v3(connection_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement.statement_, nullptr) != SQLITE_OK)
+std::expected<Statement, WorldError> SqliteDatabase::prepare(const char* sql, const char* doing) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v3(connection_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr) != SQLITE_OK)
     return std::unexpected(error(doing));
-  return statement;
-}
-
-std::expected<std::string, WorldError> Database::value(const char* sql, const char* doing) {
-  auto statement = prepare(sql, doing);
-  if (!statement) return std::unexpected(std::move(statement.error()));
-  switch (statement->step()) {
-    case SqlStep::row: return statement->text(0);
-    case SqlStep::done: return std::string();
-    case SqlStep::error: break;
-  }
-  return std::unexpected(error(doing));
+  return Statement(std::make_unique<SqliteStatement>(statement));
 }
 
 namespace {
@@ -252,7 +231,7 @@ constexpr int steps_between_looks = 10'000;
 
 }  // namespace
 
-std::expected<void, WorldError> Database::check_structure(const char* doing) {
+std::expected<void, WorldError> SqliteDatabase::check_structure(const char* doing) {
   const auto refuse = [&](const std::string& what) {
     return std::unexpected(WorldError(WorldErrorCode::damaged, shown_, what));
   };
@@ -295,7 +274,7 @@ std::expected<void, WorldError> Database::check_structure(const char* doing) {
   return refuse("damaged: " + *verdict);
 }
 
-WorldError Database::error(const char* doing) const {
+WorldError SqliteDatabase::error(const char* doing) const {
   const int extended = sqlite3_extended_errcode(connection_);
   std::string said = sqlite3_errmsg(connection_);
   const std::string during = std::string(" while ") + doing;
@@ -323,34 +302,34 @@ WorldError Database::error(const char* doing) const {
   }
 }
 
-std::int64_t Database::last_row() const noexcept { return sqlite3_last_insert_rowid(connection_); }
-bool Database::in_transaction() const noexcept { return sqlite3_get_autocommit(connection_) == 0; }
+std::int64_t SqliteDatabase::last_row() const noexcept { return sqlite3_last_insert_rowid(connection_); }
+bool SqliteDatabase::in_transaction() const noexcept { return sqlite3_get_autocommit(connection_) == 0; }
 
-void Database::stop_comparing() noexcept { sqlite3_blob_close(std::exchange(blob_, nullptr)); }
+void SqliteDatabase::stop_comparing() noexcept { sqlite3_blob_close(std::exchange(blob_, nullptr)); }
 
-void Database::roll_back() noexcept {
+void SqliteDatabase::roll_back() noexcept {
   stop_comparing();
   // A full disk may already have caused a rollback. If this rollback fails, a later rollback or the
   // closing of the connection undoes everything, because nothing has been committed.
   if (in_transaction()) sqlite3_exec(connection_, "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
-void Database::forget_pages() noexcept { sqlite3_db_release_memory(connection_); }
+void SqliteDatabase::forget_pages() noexcept { sqlite3_db_release_memory(connection_); }
 
-bool Database::is_read_only() const noexcept { return sqlite3_db_readonly(connection_, "main") != 0; }
+bool SqliteDatabase::is_read_only() const noexcept { return sqlite3_db_readonly(connection_, "main") != 0; }
 
-bool Database::is_in_wal_mode() const noexcept {
+bool SqliteDatabase::is_in_wal_mode() const noexcept {
   sqlite3_file* wal = nullptr;
   return sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) ==
              SQLITE_OK &&
          wal != nullptr && wal->pMethods != nullptr;
 }
 
-void Database::merge_at_end(bool merge) noexcept {
+void SqliteDatabase::merge_at_end(bool merge) noexcept {
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, merge ? 0 : 1, nullptr);
 }
 
-std::optional<std::uint64_t> Database::merge() noexcept {
+std::optional<std::uint64_t> SqliteDatabase::merge() noexcept {
   int there = -1, merged = -1;
   if (sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_PASSIVE, &there, &merged) != SQLITE_OK ||
       there < merged)
@@ -358,7 +337,7 @@ std::optional<std::uint64_t> Database::merge() noexcept {
   return static_cast<std::uint64_t>(merged) * world_format::page_bytes;
 }
 
-std::expected<bool, WorldError> Database::merge_whole(const char* doing) {
+std::expected<bool, WorldError> SqliteDatabase::merge_whole(const char* doing) {
   sqlite3_busy_timeout(connection_, 0);
   const int result = sqlite3_wal_checkpoint_v2(connection_, "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
   sqlite3_busy_timeout(connection_, busy_ms);
@@ -367,7 +346,7 @@ std::expected<bool, WorldError> Database::merge_whole(const char* doing) {
   return true;
 }
 
-std::expected<void, WorldError> Database::sync_wal(const char* doing) {
+std::expected<void, WorldError> SqliteDatabase::sync_wal(const char* doing) {
   sqlite3_file* wal = nullptr;
   if (sqlite3_file_control(connection_, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal)) != SQLITE_OK)
     return std::unexpected(error(doing));
@@ -388,7 +367,8 @@ std::expected<void, WorldError> Database::sync_wal(const char* doing) {
                  "the disk failed" + during + ": " + said + " (SQLite code " + std::to_string(result) + ")"));
 }
 
-std::expected<void, WorldError> Database::copy_to(const std::string& path, const std::string& vfs, const char* doing) {
+std::expected<void, WorldError> SqliteDatabase::copy_to(const std::string& path, const std::string& vfs,
+                                                        const char* doing) {
   auto copy = open(path, true, vfs, shown_);
   if (!copy) return std::unexpected(std::move(copy.error()));
   sqlite3_backup* const backup = sqlite3_backup_init(copy->connection_, "main", connection_, "main");
@@ -398,7 +378,7 @@ std::expected<void, WorldError> Database::copy_to(const std::string& path, const
   return {};
 }
 
-bool Database::holds(std::int64_t id, std::span<const std::byte> bytes) noexcept {
+bool SqliteDatabase::holds(std::int64_t id, std::span<const std::byte> bytes) noexcept {
   // A blob handle is moved from row to row. If the handle could not be moved, or if the row has
   // since been written to, the handle must be reopened.
   if (blob_ == nullptr || sqlite3_blob_reopen(blob_, id) != SQLITE_OK) {

@@ -1,4 +1,4 @@
-#include "server/world/file/type_rows.h"
+#include "server/world/store/type_rows.h"
 
 #include "schema/hex.h"
 

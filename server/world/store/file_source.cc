@@ -1,4 +1,4 @@
-#include "server/world/file/file_source.h"
+#include "server/world/store/file_source.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace muster {
 namespace {
 
-constexpr const char* reading = "reading the state";
+constexpr const char* reading_rows = "reading the state";
 
 }  // namespace
 
@@ -32,7 +32,7 @@ void FileSource::rows(StateSection section,
   // Keys are unsigned but SQL integers are signed, so keys with the highest bit set are read
   // second.
   for (const char* half : {"WHERE section = ?1 AND key >= 0", "WHERE section = ?1 AND key < 0"}) {
-    auto statement = database_.prepare((columns + half + order).c_str(), reading);
+    auto statement = database_.prepare((columns + half + order).c_str(), reading_rows);
     if (!statement) {
       error_ = std::move(statement.error());
       return;
@@ -121,7 +121,7 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
   }
   end_key();
   if (step == SqlStep::error) {
-    error_ = database_.error(reading);
+    error_ = database_.error(reading_rows);
     return false;
   }
   return true;
@@ -130,7 +130,7 @@ bool FileSource::read(Statement& statement, StateSection section, StateDigest& d
 std::expected<void, WorldError> FileSource::finish() {
   std::vector<StateSection> left;
   if (!error_) {
-    auto statement = database_.prepare("SELECT DISTINCT section FROM state ORDER BY section", reading);
+    auto statement = database_.prepare("SELECT DISTINCT section FROM state ORDER BY section", reading_rows);
     if (!statement) return std::unexpected(std::move(statement.error()));
     SqlStep step;
     while ((step = statement->step()) == SqlStep::row) {
@@ -146,7 +146,7 @@ std::expected<void, WorldError> FileSource::finish() {
       }
       if (!digests_.contains(static_cast<StateSection>(section))) left.push_back(static_cast<StateSection>(section));
     }
-    if (step == SqlStep::error) return std::unexpected(database_.error(reading));
+    if (step == SqlStep::error) return std::unexpected(database_.error(reading_rows));
   }
   for (const StateSection section : left) rows(section, nullptr);
   if (error_) return std::unexpected(*error_);

@@ -1,4 +1,4 @@
-#include "server/world/file/file_history.h"
+#include "server/world/store/file_history.h"
 
 #include <utility>
 
@@ -68,7 +68,9 @@ std::expected<void, WorldError> FileHistory::write(Database& database, std::span
   Statement old, put, remove;
   const std::pair<Statement*, const char*> statements[] = {
       {&old, "SELECT checksum, length(bytes) FROM history WHERE number = ?1"},
-      {&put, "INSERT OR REPLACE INTO history(number, checksum, bytes) VALUES(?1, ?2, ?3)"},
+      {&put,
+       "INSERT INTO history(number, checksum, bytes) VALUES(?1, ?2, ?3) "
+       "ON CONFLICT(number) DO UPDATE SET checksum = excluded.checksum, bytes = excluded.bytes"},
       {&remove, "DELETE FROM history WHERE number = ?1"}};
   for (const auto& [statement, sql] : statements) {
     if (steps.empty()) break;

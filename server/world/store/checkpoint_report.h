@@ -1,5 +1,4 @@
-// Defines types that are used to open and save a world. They do not depend on SQLite or on the file
-// format.
+// Defines types that are used to open and save a world, wherever it is stored.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +9,16 @@ enum class OpenMode : std::uint8_t {
   open_or_create,
   open_existing,  ///< fails if the file does not exist
   create_new,     ///< fails if the file exists, and leaves it unchanged
+};
+
+/// How a world is opened, wherever it is stored.
+struct StoreOptions {
+  OpenMode mode = OpenMode::open_or_create;
+  std::uint64_t merge_bytes = 16u << 20;  ///< see WorldOptions::merge_bytes
+  /// Limit on the size of the rows and groups that are kept for Store::load_past(), where 0 means
+  /// that none are kept. Beyond it, the oldest are dropped. The rows of one checkpoint may exceed
+  /// it.
+  std::uint64_t past_bytes = 0;
 };
 
 struct CheckpointReport {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "schema/descriptor.h"
-#include "server/world/file/database.h"
-#include "server/world/file/file_meta.h"
+#include "server/world/store/database.h"
+#include "server/world/store/file_meta.h"
 
 namespace muster {
 

@@ -1,4 +1,4 @@
-#include "server/world/file/world_error.h"
+#include "server/world/store/world_error.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
-// Wraps SQLite for use in this directory. Provides connections and statements, and converts errors
-// to WorldErrors. Only .cc files include sqlite3.h.
+// The tables of a world in a SQLite file. Converts SQLite's errors to WorldErrors. Only .cc files
+// include sqlite3.h.
 #pragma once
 
 #include <cstddef>
@@ -11,69 +11,31 @@
 #include <string>
 #include <string_view>
 
-#include "server/world/file/world_error.h"
+#include "server/world/store/database.h"
+#include "server/world/store/world_error.h"
 
 struct sqlite3;
-struct sqlite3_stmt;
 struct sqlite3_blob;
 
 namespace muster {
 
-enum class SqlStep : std::uint8_t { row, done, error };
-
-/// A prepared statement. Must be destroyed before its Database. Column values remain valid until
-/// the next call to step() or reset().
-class Statement {
- public:
-  Statement() = default;
-  Statement(Statement&& other) noexcept;
-  Statement& operator=(Statement&& other) noexcept;
-  ~Statement();
-
-  explicit operator bool() const noexcept { return statement_ != nullptr; }
-  /// Binds a value. Indices start at 1. `bytes` and `text` must remain valid until reset().
-  Statement& bind(int index, std::uint64_t value) noexcept;
-  Statement& bind(int index, std::span<const std::byte> bytes) noexcept;
-  Statement& bind(int index, std::string_view text) noexcept;
-  Statement& bind_null(int index) noexcept;
-  SqlStep step() noexcept;
-  /// Runs a statement that returns no rows, and resets it.
-  bool run() noexcept;
-  void reset() noexcept;
-
-  bool is_integer(int column) const noexcept;
-  bool is_blob(int column) const noexcept;
-  bool is_text(int column) const noexcept;
-  bool is_null(int column) const noexcept;
-  std::uint64_t integer(int column) const noexcept;
-  std::span<const std::byte> blob(int column) const noexcept;
-  std::string text(int column) const;
-
- private:
-  friend class Database;
-  sqlite3_stmt* statement_ = nullptr;
-  bool bound_ = true;  // true if every binding since the previous reset() succeeded
-};
-
-/// A database connection. It may be used by only one thread at a time.
-class Database {
+/// A connection to a SQLite database. It may be used by only one thread at a time.
+class SqliteDatabase final : public Database {
  public:
   /// Opens a database, or creates one that only its owner can read. If `vfs` is empty, SQLite's
   /// default VFS is used. Error messages call the path `shown`.
-  [[nodiscard]] static std::expected<Database, WorldError> open(const std::string& path, bool create,
-                                                                const std::string& vfs, const std::string& shown);
+  [[nodiscard]] static std::expected<SqliteDatabase, WorldError> open(const std::string& path, bool create,
+                                                                      const std::string& vfs, const std::string& shown);
   /// Opens the file read-only and ignores its -wal. Takes no locks, so the data is unreliable if
   /// another connection writes to the file at the same time.
-  [[nodiscard]] static std::expected<Database, WorldError> open_alone(const std::string& path,
-                                                                      const std::string& shown);
-  Database(Database&& other) noexcept;
-  Database& operator=(Database&& other) noexcept;
-  ~Database();
+  [[nodiscard]] static std::expected<SqliteDatabase, WorldError> open_alone(const std::string& path,
+                                                                            const std::string& shown);
+  SqliteDatabase(SqliteDatabase&& other) noexcept;
+  SqliteDatabase& operator=(SqliteDatabase&& other) noexcept;
+  ~SqliteDatabase() override;
 
-  [[nodiscard]] std::expected<void, WorldError> run(const char* sql, const char* doing);
-  [[nodiscard]] std::expected<Statement, WorldError> prepare(const char* sql, const char* doing);
-  /// Returns the first column of the first row as text, or an empty string if there is no row.
-  [[nodiscard]] std::expected<std::string, WorldError> value(const char* sql, const char* doing);
+  [[nodiscard]] std::expected<void, WorldError> run(const char* sql, const char* doing) override;
+  [[nodiscard]] std::expected<Statement, WorldError> prepare(const char* sql, const char* doing) override;
 
   /// Checks the structure of the whole database. Fails if the database contains code that reading
   /// or writing Muster's tables would run (an index, a CHECK constraint, a generated column, or a
@@ -81,16 +43,15 @@ class Database {
   /// steps than a database of this size needs.
   [[nodiscard]] std::expected<void, WorldError> check_structure(const char* doing);
 
-  /// Returns a message about this connection's most recent error, for example "the disk is full
-  /// while writing a checkpoint".
-  WorldError error(const char* doing) const;
-  std::int64_t last_row() const noexcept;
+  WorldError error(const char* doing) const override;
+  std::int64_t next_row() noexcept override { return 0; }
+  std::int64_t last_row() const noexcept override;
   bool in_transaction() const noexcept;
-  void roll_back() noexcept;
+  void roll_back() noexcept override;
   bool is_read_only() const noexcept;
   /// Frees SQLite's copies of pages, which are at most 16 MiB. It reads pages again when it needs
   /// them.
-  void forget_pages() noexcept;
+  void forget_pages() noexcept override;
   /// Returns true if the file was in WAL mode when a statement last read data from it.
   bool is_in_wal_mode() const noexcept;
   /// Sets whether closing this connection merges the -wal into the file and removes it.
@@ -117,15 +78,15 @@ class Database {
                                                         const char* doing);
   /// Returns true if the row of `state` with the given `id` contains exactly `bytes`. Opens a
   /// reader, which stays open until stop_comparing() is called.
-  bool holds(std::int64_t id, std::span<const std::byte> bytes) noexcept;
+  bool holds(std::int64_t id, std::span<const std::byte> bytes) noexcept override;
   /// Closes the reader opened by holds(). Must be called before a commit, because an open reader
   /// prevents SQLite from reusing the -wal.
-  void stop_comparing() noexcept;
+  void stop_comparing() noexcept override;
 
  private:
-  Database() = default;
-  static std::expected<Database, WorldError> begin(const std::string& name, int flags, const std::string& vfs,
-                                                   const std::string& shown);
+  SqliteDatabase() = default;
+  static std::expected<SqliteDatabase, WorldError> begin(const std::string& name, int flags, const std::string& vfs,
+                                                         const std::string& shown);
   void close() noexcept;
 
   sqlite3* connection_ = nullptr;
@@ -135,18 +96,6 @@ class Database {
   };
   std::unique_ptr<WalCount> wal_ = std::make_unique<WalCount>();  // SQLite points to it
   std::string shown_;
-};
-
-/// Rolls back the caller's transaction on destruction, unless the transaction has already ended.
-class Transaction {
- public:
-  explicit Transaction(Database& database) : database_(database) {}
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  ~Transaction() { database_.roll_back(); }
-
- private:
-  Database& database_;
 };
 
 }  // namespace muster

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "server/world/file/database.h"
-#include "server/world/file/file_meta.h"
-#include "server/world/file/past_rows.h"
 #include "server/world/rows/kept_rows.h"
+#include "server/world/store/database.h"
+#include "server/world/store/file_meta.h"
+#include "server/world/store/past_rows.h"
 
 namespace muster {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "registry/history/edit_history.h"
-#include "server/world/file/database.h"
-#include "server/world/file/file_meta.h"
 #include "server/world/rows/checksum.h"
+#include "server/world/store/database.h"
+#include "server/world/store/file_meta.h"
 
 namespace muster {
 

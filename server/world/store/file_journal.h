@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
-#include "server/world/file/database.h"
-#include "server/world/file/file_meta.h"
 #include "server/world/journal/journal_group.h"
+#include "server/world/store/database.h"
+#include "server/world/store/file_meta.h"
 
 namespace muster {
 

@@ -1,14 +1,14 @@
 // Writes checkpoints, either in a single transaction or in steps that keep the current rows valid.
 #include <utility>
 
-#include "server/world/file/type_rows.h"
-#include "server/world/file/world_file.h"
 #include "server/world/rows/format.h"
+#include "server/world/store/row_store.h"
+#include "server/world/store/type_rows.h"
 
 namespace muster {
 namespace {
 
-constexpr const char* doing = "writing a checkpoint";
+constexpr const char* writing_checkpoint = "writing a checkpoint";
 
 /// Decides when a step has done enough work. Reads the clock only occasionally, because processing
 /// a row usually takes almost no time.
@@ -46,24 +46,24 @@ std::expected<void, WorldError> make_format_3(Database& database) {
 
 }  // namespace
 
-std::expected<CheckpointReport, WorldError> WorldFile::save(const CheckpointStamp& stamp, const Save& save) {
-  if (!database_)
+std::expected<CheckpointReport, WorldError> RowStore::save(const CheckpointStamp& stamp, const Save& save) {
+  if (!tables())
     if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
   give_up_save();
   return save_whole(stamp, save, journal_.end());
 }
 
-std::expected<CheckpointReport, WorldError> WorldFile::save_whole(const CheckpointStamp& stamp, const Save& save,
-                                                                  const JournalEnd& contained) {
-  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
+std::expected<CheckpointReport, WorldError> RowStore::save_whole(const CheckpointStamp& stamp, const Save& save,
+                                                                 const JournalEnd& contained) {
+  if (auto begun = begin_writing(writing_checkpoint); !begun) return std::unexpected(std::move(begun.error()));
   auto report = write(stamp, save, contained);
   if (!report) return report;
   wrote(Merges::at_once);
   return report;
 }
 
-StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
-                              std::optional<StateCopy>& used) const {
+StateCopy RowStore::preserve(const Save& save, std::uint64_t saved, std::uint64_t preserved_bytes_max,
+                             std::optional<StateCopy>& used) const {
   const KeptRows* const known = rows_known_ ? &rows_ : nullptr;
   StateCopy copied = used ? StateCopy(known, saved, std::move(*used)) : StateCopy(known, saved, preserved_bytes_max);
   used.reset();
@@ -72,17 +72,17 @@ StateCopy WorldFile::preserve(const Save& save, std::uint64_t saved, std::uint64
   return copied;
 }
 
-std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save(const CheckpointStamp& stamp,
-                                                                           const StateCopy& copied) {
-  if (!database_)
+std::expected<std::optional<CheckpointReport>, WorldError> RowStore::save(const CheckpointStamp& stamp,
+                                                                          const StateCopy& copied) {
+  if (!tables())
     if (auto created = create(); !created) return std::unexpected(std::move(created.error()));
   give_up_save();
   return save_copy(stamp, copied, journal_.end());
 }
 
-std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save_copy(const CheckpointStamp& stamp,
-                                                                                const StateCopy& copied,
-                                                                                const JournalEnd& contained) {
+std::expected<std::optional<CheckpointReport>, WorldError> RowStore::save_copy(const CheckpointStamp& stamp,
+                                                                               const StateCopy& copied,
+                                                                               const JournalEnd& contained) {
   struct Stale {};
   const auto give = [&](StateSink& sink) {
     if (!copied.give(sink)) throw Stale{};
@@ -94,43 +94,34 @@ std::expected<std::optional<CheckpointReport>, WorldError> WorldFile::save_copy(
   }
 }
 
-std::expected<std::size_t, WorldError> WorldFile::remove_left_over(const std::function<bool()>& enough) {
+std::expected<std::size_t, WorldError> RowStore::remove_left_over(const std::function<bool()>& enough) {
   constexpr const char* removing = "removing rows of the past";
   if (left_over_.empty()) return 0;
-  auto statement = database_->prepare("DELETE FROM state WHERE id = ?1", removing);
+  auto statement = tables()->prepare("DELETE FROM state WHERE id = ?1", removing);
   if (!statement) return std::unexpected(std::move(statement.error()));
   std::size_t count = 0;
   for (bool more = true; more && count < left_over_.size(); more = !enough())
     if (!statement->bind(1, static_cast<std::uint64_t>(left_over_[count++])).run())
-      return std::unexpected(database_->error(removing));
+      return std::unexpected(tables()->error(removing));
   return count;
 }
 
-std::expected<void, WorldError> WorldFile::remove_some_past(const std::function<bool()>& enough) {
+std::expected<void, WorldError> RowStore::remove_some_past(const std::function<bool()>& enough) {
   auto count = remove_left_over(enough);
   if (!count) return std::unexpected(std::move(count.error()));
   std::uint64_t group = 0;
   if (*count == left_over_.size()) {
-    auto first_left = journal_.remove_past(*database_, journal_.past_last(), enough);
+    auto first_left = journal_.remove_past(*tables(), journal_.past_last(), enough);
     if (!first_left) return std::unexpected(std::move(first_left.error()));
     group = *first_left;
   }
-  if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
+  if (auto committed = commit(writing_checkpoint); !committed) return std::unexpected(std::move(committed.error()));
   left_over_.erase(left_over_.begin(), left_over_.begin() + static_cast<std::ptrdiff_t>(*count));
   if (group != 0) journal_.past_removed(group);
   return settle();
 }
 
-std::expected<bool, WorldError> WorldFile::is_foreign() {
-  auto seen = database_->value("PRAGMA data_version", doing);
-  if (!seen) return std::unexpected(std::move(seen.error()));
-  const bool foreign = !rows_known_ || *seen != data_version_;
-  data_version_ = std::move(*seen);
-  if (foreign) rows_known_ = false;
-  return foreign;
-}
-
-FileMeta WorldFile::next_meta(const CheckpointStamp& stamp, const std::vector<FilePoint>& past) const {
+FileMeta RowStore::next_meta(const CheckpointStamp& stamp, const std::vector<FilePoint>& past) const {
   FileMeta meta = meta_;
   meta.past = past;
   ++meta.checkpoint;
@@ -142,9 +133,9 @@ FileMeta WorldFile::next_meta(const CheckpointStamp& stamp, const std::vector<Fi
   return meta;
 }
 
-std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointStamp& stamp, const Save& save,
-                                                             const JournalEnd& contained) {
-  const Transaction transaction(*database_);
+std::expected<CheckpointReport, WorldError> RowStore::write(const CheckpointStamp& stamp, const Save& save,
+                                                            const JournalEnd& contained) {
+  const Transaction transaction(*tables());
   // Another program may have written to the file with SQL. In that case, the row versions on record
   // are meaningless, so write all rows.
   const auto foreign = is_foreign();
@@ -156,19 +147,19 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     past_rows_.clear();
     history_.forget();
     const std::string empty = "DELETE FROM state WHERE checkpoint > " + std::to_string(kept_level(stamp));
-    if (auto emptied = database_->run(empty.c_str(), doing); !emptied)
+    if (auto emptied = tables()->run(empty.c_str(), writing_checkpoint); !emptied)
       return std::unexpected(std::move(emptied.error()));
     if (kept_level(stamp) != 0)
       if (auto known = know_level(); !known) return std::unexpected(std::move(known.error()));
   }
   if (is_older())
-    if (auto made = make_format_3(*database_); !made) return std::unexpected(std::move(made.error()));
+    if (auto made = make_format_3(*tables()); !made) return std::unexpected(std::move(made.error()));
   const auto all = [] { return false; };
   const bool had_nothing_to_remove = left_over_.empty();
   if (auto removed = remove_left_over(all); !removed) return std::unexpected(std::move(removed.error()));
   const std::vector<FilePoint> past = *foreign ? std::vector<FilePoint>() : next_past(stamp);
   FileMeta meta = next_meta(stamp, past);
-  FileSink sink(*database_, rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, kept_rows(stamp, past),
+  FileSink sink(*tables(), rows_, digest_, meta.checkpoint, ++saves_, Replacing::in_place, kept_rows(stamp, past),
                 shown_);
   save(sink);
   for (const FileSink::Row& row : sink.vanished()) sink.remove(row);
@@ -178,11 +169,11 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
     return unchanged();
   }
   const std::uint64_t past_group = FileMeta::past_group(past, contained.group);
-  const auto first_left = journal_.remove_past(*database_, past_group, all);
+  const auto first_left = journal_.remove_past(*tables(), past_group, all);
   if (!first_left) return std::unexpected(first_left.error());
   if (journal_given_up_) {
     const std::string rest = "DELETE FROM journal WHERE id > " + std::to_string(contained.group);
-    if (auto removed = database_->run(rest.c_str(), doing); !removed)
+    if (auto removed = tables()->run(rest.c_str(), writing_checkpoint); !removed)
       return std::unexpected(std::move(removed.error()));
   }
   auto report = make_current(stamp, sink, std::move(meta), contained);
@@ -194,20 +185,20 @@ std::expected<CheckpointReport, WorldError> WorldFile::write(const CheckpointSta
   return report;
 }
 
-bool WorldFile::is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const {
+bool RowStore::is_unchanged(const CheckpointStamp& stamp, const FileSink& sink, const JournalEnd& contained) const {
   return stamp.only_if_changed && meta_.checkpoint > 0 && stamp.sequence == meta_.sequence &&
          stamp.tick == meta_.tick && stamp.level == LevelAct::none && contained.group == meta_.group &&
          !journal_.has_past() && stamp.steps.empty() && sink.counts().rows_written == 0 &&
          sink.counts().rows_removed == 0;
 }
 
-CheckpointReport WorldFile::unchanged() const {
+CheckpointReport RowStore::unchanged() const {
   return {.checkpoint = meta_.checkpoint, .sequence = meta_.sequence, .rows = meta_.rows};
 }
 
-std::expected<CheckpointReport, WorldError> WorldFile::make_current(const CheckpointStamp& stamp, FileSink& sink,
-                                                                    FileMeta meta, const JournalEnd& contained) {
-  database_->stop_comparing();
+std::expected<CheckpointReport, WorldError> RowStore::make_current(const CheckpointStamp& stamp, FileSink& sink,
+                                                                   FileMeta meta, const JournalEnd& contained) {
+  tables()->stop_comparing();
   if (auto good = sink.good(); !good) return std::unexpected(std::move(good.error()));
   meta.rows = sink.digest().rows;
   meta.digest = sink.digest().text();
@@ -222,14 +213,14 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
                   .digest = meta.digest};
   meta.requests = stamp.requests;
   if (stamp.run_steps) meta.run_steps = stamp.run_steps;
-  if (auto types = write_types(*database_, stamp.types, stamp.types_fingerprint, meta); !types)
+  if (auto types = write_types(*tables(), stamp.types, stamp.types_fingerprint, meta); !types)
     return std::unexpected(std::move(types.error()));
-  if (auto written = history_.write(*database_, stamp.steps, meta); !written)
+  if (auto written = history_.write(*tables(), stamp.steps, meta); !written)
     return std::unexpected(std::move(written.error()));
-  if (auto written = write_meta(*database_, meta); !written) return std::unexpected(std::move(written.error()));
-  if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
+  if (auto written = write_meta(*tables(), meta); !written) return std::unexpected(std::move(written.error()));
+  if (auto committed = commit(writing_checkpoint); !committed) return std::unexpected(std::move(committed.error()));
   sink.committed();
-  database_->forget_pages();
+  tables()->forget_pages();
   history_.committed();
   digest_ = sink.digest();
   const std::vector<FilePoint> past_before = std::exchange(meta_, std::move(meta)).past;
@@ -255,12 +246,12 @@ std::expected<CheckpointReport, WorldError> WorldFile::make_current(const Checkp
                           .bytes_written = counts.bytes_written};
 }
 
-void WorldFile::begin_save(const CheckpointStamp& stamp, const StateCopy& copied) {
+void RowStore::begin_save(const CheckpointStamp& stamp, const StateCopy& copied) {
   give_up_save();
   begun_.emplace(Begun{.stamp = &stamp, .copied = &copied, .contained = journal_.end()});
 }
 
-void WorldFile::give_up_save() {
+void RowStore::give_up_save() {
   if (!begun_) return;
   if (begun_->sink) {
     // The next checkpoint will have the same number, so these rows must be removed before it writes
@@ -268,21 +259,21 @@ void WorldFile::give_up_save() {
     const std::vector<std::int64_t> inserted = begun_->sink->inserted();
     left_over_.insert(left_over_.end(), inserted.begin(), inserted.end());
   }
-  if (database_) database_->stop_comparing();
+  if (tables()) tables()->stop_comparing();
   begun_.reset();
 }
 
-std::expected<SaveStep, WorldError> WorldFile::step_save(const SaveSlice& slice) {
+std::expected<SaveStep, WorldError> RowStore::step_save(const SaveSlice& slice) {
   if (!begun_) return std::unexpected(error(WorldErrorCode::setup, "no checkpoint was begun"));
   using State = SaveStep::State;
-  if (database_ && rows_known_ && !is_older()) {
+  if (tables() && rows_known_ && !is_older()) {
     auto step = step_beside(slice);
     if (!step || step->state != State::more) give_up_save();
     return step;
   }
   // There is no previous checkpoint to preserve, or the file must be converted, so write all rows
   // at once.
-  if (!database_)
+  if (!tables())
     if (auto created = create(); !created) {
       begun_.reset();
       return std::unexpected(std::move(created.error()));
@@ -295,16 +286,16 @@ std::expected<SaveStep, WorldError> WorldFile::step_save(const SaveSlice& slice)
   return SaveStep{.state = State::done, .report = std::move(**report)};
 }
 
-std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slice) {
+std::expected<SaveStep, WorldError> RowStore::step_beside(const SaveSlice& slice) {
   using State = SaveStep::State;
-  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
-  const Transaction transaction(*database_);
+  if (auto begun = begin_writing(writing_checkpoint); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*tables());
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) return SaveStep{.state = State::stale};
   const auto end_step = [&]() -> std::expected<SaveStep, WorldError> {
-    database_->stop_comparing();
-    if (auto committed = commit(doing); !committed) return std::unexpected(std::move(committed.error()));
+    tables()->stop_comparing();
+    if (auto committed = commit(writing_checkpoint); !committed) return std::unexpected(std::move(committed.error()));
     if (auto settled = settle(); !settled) return std::unexpected(std::move(settled.error()));
     wrote(slice.merges);
     return SaveStep{};
@@ -322,7 +313,7 @@ std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slic
       return SaveStep{};
     }
     now.past = next_past(*now.stamp);
-    now.sink.emplace(*database_, rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside,
+    now.sink.emplace(*tables(), rows_, digest_, meta_.checkpoint + 1, ++saves_, Replacing::beside,
                      kept_rows(*now.stamp, now.past), shown_);
   }
   FileSink& sink = *now.sink;
@@ -350,10 +341,10 @@ std::expected<SaveStep, WorldError> WorldFile::step_beside(const SaveSlice& slic
   return SaveStep{.state = State::done, .report = std::move(*report)};
 }
 
-std::expected<bool, WorldError> WorldFile::remove_past(const SaveSlice& slice) {
-  if (!database_ || !rows_known_ || begun_ || !(journal_.has_past() || !left_over_.empty())) return false;
-  if (auto begun = begin_writing(doing); !begun) return std::unexpected(std::move(begun.error()));
-  const Transaction transaction(*database_);
+std::expected<bool, WorldError> RowStore::remove_past(const SaveSlice& slice) {
+  if (!tables() || !rows_known_ || begun_ || !(journal_.has_past() || !left_over_.empty())) return false;
+  if (auto begun = begin_writing(writing_checkpoint); !begun) return std::unexpected(std::move(begun.error()));
+  const Transaction transaction(*tables());
   const auto foreign = is_foreign();
   if (!foreign) return std::unexpected(foreign.error());
   if (*foreign) return false;
