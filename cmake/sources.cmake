@@ -208,6 +208,7 @@ set(muster_world_sources
   server/world/store/file_sink.cc
   server/world/store/file_source.cc
   server/world/store/row_checkpoint.cc
+  server/world/store/row_copy.cc
   server/world/store/row_level.cc
   server/world/store/row_past.cc
   server/world/store/row_store.cc

@@ -27,18 +27,19 @@
 #include "server/log_queue.h"
 #include "server/plugins/plugins.h"
 #include "server/plugins/schema_file.h"
+#include "server/postgres/pg_address.h"
 #include "server/process_ends.h"
 #include "server/program/differences.h"
 #include "server/program/opening_lines.h"
 #include "server/program/service.h"
 #include "server/program/service_manager.h"
 #include "server/program/settings.h"
+#include "server/program/world_choice.h"
 #include "server/server.h"
 #include "server/session/audit_line.h"
 #include "server/token_file.h"
 #include "server/world/world.h"
 #include "system/descriptor_limit.h"
-#include "system/real_path.h"
 #include "system/standard_descriptors.h"
 
 namespace {
@@ -92,12 +93,6 @@ std::expected<std::string, std::string> token_of(const std::string& path) {
   if (!made) return std::unexpected(made.error());
   if (*made) spdlog::info("{}: a new token, which later starts will use", path);
   return read_token_file(path);
-}
-
-Durability durability_of(const std::string& name) {
-  return name == "each_flush" ? Durability::each_flush
-         : name == "batched"  ? Durability::batched
-                              : Durability::checkpoint;
 }
 
 struct Failure {
@@ -167,7 +162,9 @@ struct Served {
       options.registry.cascade_ns_max = static_cast<std::uint64_t>(arguments.cascade_ms * 1e6);
       options.carried_messages_max = arguments.carried_messages;
       options.carried_bytes_max = std::uint64_t{arguments.carried_mib} << 20;
-      options.on_warning = [path = arguments.world](const std::string& what) { spdlog::warn("{}: {}", path, what); };
+      options.on_warning = [path = shown_pg_address(arguments.world)](const std::string& what) {
+        spdlog::warn("{}: {}", path, what);
+      };
       options.on_failure = [](const std::string& what) { spdlog::error("{}", what); };
       options.on_hang = options.on_warning;
       options.durability = durability_of(arguments.durability);
@@ -185,6 +182,7 @@ struct Served {
                      : arguments.make_new   ? OpenMode::create_new
                      : arguments.must_exist ? OpenMode::open_existing
                                             : OpenMode::open_or_create;
+      choose_store(options, arguments.world);
       options.code = plugins->code(program_name);
       if (!again && (arguments.synctest || !arguments.tick_hashes.empty()))
         recovery_differs = check_recovery(
@@ -209,7 +207,7 @@ struct Served {
     } catch (const WorldError& error) {
       if (!schema_error.empty()) return std::unexpected(Failure{exit_schema, schema_error});
       // A journal that does not fit the state is the trace of a result that was another one.
-      if (error.detail().starts_with("the journal is refused"))
+      if (error.detail().starts_with("the journal is refused") && !is_pg_address(arguments.world))
         (void)write_differing_slice(arguments.world, arguments.tick_hashes, 0, 0, false);
       return std::unexpected(Failure{error.code() == WorldErrorCode::setup     ? exit_plugin
                                      : error.code() == WorldErrorCode::stopped ? exit_usage
@@ -397,7 +395,7 @@ std::string wrong_settings(const Settings& settings) {
   const auto schemas = read_schemas(settings.arguments);
   if (!schemas) return schemas.error().text;
   try {
-    (void)Users({}, real_path(settings.arguments.world) + "-users");
+    (void)Users({}, path_beside(settings.arguments.world) + "-users");
   } catch (const ServerError& error) {
     return error.what();
   }
@@ -438,7 +436,7 @@ int serve(const Settings& settings, const Logs& logs, LiveSettings& live, Servic
   listening.token = *token;
   listening.page_folder = arguments.page;
   if (!arguments.token_fixed) listening.keep_token = [&live](const std::string& own) { return live.keep_token(own); };
-  listening.users_file = real_path(arguments.world) + "-users";
+  listening.users_file = path_beside(arguments.world) + "-users";
   listening.tick_hashes = arguments.tick_hashes;
   listening.program = "muster-server " MUSTER_VERSION;
   listening.log_lines_lost = [&logs] { return logs.log.lost(); };

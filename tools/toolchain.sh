@@ -10,8 +10,9 @@ use_clang
 # Build directories and checkouts share the compiler cache.
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
-# Options of `configure` that combine five files into one unit, so that headers are read less often.
-combined=(-Dunity=on -Dunity_size=5)
+# Options of `configure` that combine five files into one unit, so that headers are read less
+# often, and that refuse a build without PostgreSQL.
+combined=(-Dunity=on -Dunity_size=5 -Dpostgres=enabled)
 
 # configure DIR OPTION...: makes the build directory, or gives an existing one these options and looks at the tree again;
 # says nothing unless it fails. Meson does not look for ccache itself where CXX is set.

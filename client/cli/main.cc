@@ -12,6 +12,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/failure.h"
+#include "client/cli/print.h"
 #include "system/standard_descriptors.h"
 
 namespace {
@@ -29,19 +30,6 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   if (const std::string nearest = muster::nearest_name(*word, known); !nearest.empty())
     text += "; did you mean '" + nearest + "'?";
   return text;
-}
-
-/// Makes each line of `text` printable. Error messages quote file names and file contents, which
-/// must not be able to send control codes to a terminal.
-std::string printable_lines(std::string_view text) {
-  std::string result;
-  for (;;) {
-    const std::size_t end = text.find('\n');
-    result += muster::printable(text.substr(0, end));
-    if (end == text.npos) return result;
-    result += '\n';
-    text.remove_prefix(end + 1);
-  }
 }
 
 /// Prints the failure to stderr as text or, with --json, as {"error": ..., "exit": ...}.
@@ -134,6 +122,13 @@ int main(int argc, char** argv) {
   const auto file_option = [&](CLI::App& sub) { sub.add_option("WORLD", world, "The world file")->required(); };
   command("verify", "Read every byte of a world file and report whether it is valid, even while it is served",
           file_option, [&] { run_on_file(common, {"verify", world}); });
+  command(
+      "copy", "Copy a world that is not served to or from PostgreSQL, and compare both",
+      [&](CLI::App& sub) {
+        sub.add_option("WORLD", world, "The world: a file, or postgres://HOST/DATABASE/WORLD")->required();
+        sub.add_option("COPY", copy, "The new world: a file, or postgres://HOST/DATABASE/WORLD")->required();
+      },
+      [&] { run_on_file(common, {"copy", world, copy}); });
   command(
       "backup", "Copy a world file with its users, even while it is served",
       [&](CLI::App& sub) {

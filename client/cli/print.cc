@@ -62,4 +62,15 @@ std::string number_text(double value) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
 }
 
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  for (;;) {
+    const std::size_t end = text.find('\n');
+    result += printable(text.substr(0, end));
+    if (end == text.npos) return result;
+    result += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace muster::cli

@@ -10,6 +10,9 @@ namespace muster::cli {
 
 /// Prints the line and a newline.
 void print_line(std::string_view line);
+/// Makes each line of `text` printable. Error messages quote file names and file contents, which
+/// must not be able to send control codes to a terminal.
+std::string printable_lines(std::string_view text);
 
 /// Returns the count and the noun: "1 part", "2 parts".
 std::string plural(std::uint64_t count, std::string_view one, std::string_view many);

@@ -15,9 +15,11 @@
 #include "schema/hex.h"
 #include "server/file_program/backup.h"
 #include "server/file_program/compact.h"
+#include "server/file_program/copy.h"
 #include "server/file_program/journal_text.h"
 #include "server/file_program/read_world.h"
 #include "server/file_program/verify.h"
+#include "server/postgres/pg_address.h"
 #include "server/world/replay/slice_import.h"
 #include "system/standard_descriptors.h"
 
@@ -126,8 +128,9 @@ int back_up_file(const std::string& from, const std::string& asked, std::size_t 
     print_line(out.text());
     return exit_done;
   }
-  print_line("copied " + from + " to " + to + ", through sequence " + std::to_string(report->sequence) + ", " +
-             std::to_string(report->bytes) + " bytes" + (report->has_users ? ", with its users" : ""));
+  print_line("copied " + shown_pg_address(from) + " to " + shown_pg_address(to) + ", through sequence " +
+             std::to_string(report->sequence) + ", " + std::to_string(report->bytes) + " bytes" +
+             (report->has_users ? ", with its users" : ""));
   for (const std::string& each : removed) print_line("removed " + each);
   return exit_done;
 }
@@ -217,6 +220,27 @@ int compact_file(const std::string& path, bool json) {
   return exit_done;
 }
 
+int copy_to(const std::string& from, const std::string& to, bool json) {
+  const auto report = copy_world(from, to);
+  if (!report) return complain(report.error(), json);
+  if (json) {
+    JsonWriter out;
+    out.open_object()
+        .member("copy", shown_pg_address(to))
+        .member("checkpoint", report->checkpoint)
+        .member("sequence", report->sequence)
+        .member("entities", report->entities)
+        .member("hash", hex(report->hash))
+        .close_object();
+    print_line(out.text());
+    return exit_done;
+  }
+  print_line("copied " + shown_pg_address(from) + " to " + shown_pg_address(to) + ", through sequence " +
+             std::to_string(report->sequence) + ": " + counted(report->entities, "entity", "entities") + " with hash " +
+             hex(report->hash) + " at the checkpoint, the same in both");
+  return exit_done;
+}
+
 int show_journal_of(const std::string& path, const JournalChoice& choice) {
   const auto shown = show_journal(path, choice, print_line);
   if (!shown) return complain(shown.error(), choice.json);
@@ -248,6 +272,12 @@ int main(int argc, char** argv) {
       app.add_subcommand("verify", "Read every byte of a world file and report whether it is valid");
   verify->add_option("WORLD", world, "The world file; a server may have it open")->required();
   verify->callback([&] { run = [&] { return verify_file(world, json); }; });
+
+  CLI::App* const copying = app.add_subcommand("copy", "Copy a world to or from PostgreSQL, and compare both");
+  copying->add_option("WORLD", world, "The world, which nobody has open: a file, or postgres://HOST/DATABASE/WORLD")
+      ->required();
+  copying->add_option("COPY", copy, "The new world: a file, or postgres://HOST/DATABASE/WORLD")->required();
+  copying->callback([&] { run = [&] { return copy_to(world, copy, json); }; });
 
   CLI::App* const backup = app.add_subcommand("backup", "Copy a world file, even while a server has it open");
   backup->add_option("WORLD", world, "The world file")->required();

@@ -10,6 +10,7 @@
 #include "messages/json_writer.h"
 #include "server/access/resume_address.h"
 #include "server/access/suggestion.h"
+#include "server/postgres/pg_address.h"
 #include "server/program/config_file.h"
 #include "server/program/rule_settings.h"
 
@@ -21,7 +22,9 @@ constexpr const char* read_again = "Options that SIGHUP reads again from the con
 // The only table of options.
 void add_options(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", "muster-server " MUSTER_VERSION);
-  app.add_option("WORLD", arguments.world, "the world file, such as town.muster; created if it does not exist");
+  app.add_option(
+      "WORLD", arguments.world,
+      "the world file, such as town.muster, or postgres://HOST/DATABASE/WORLD; created if it does not exist");
   app.add_option("--config", arguments.config,
                  "TOML file with options: the key of --token-file is token-file, the key of WORLD is world, and the "
                  "limits are in a table [limits]; the command line takes precedence");
@@ -336,6 +339,13 @@ Settings settings_of(int argc, const char* const* argv) {
   parse(whole, from_file);
   const bool only_lists = std::ranges::find(made.arguments.limits, "?") != made.arguments.limits.end();
   if (made.arguments.world.empty() && !only_lists) throw std::string("WORLD is required; --help lists the options");
+  if (is_pg_address(made.arguments.world)) {
+    const Arguments& of = made.arguments;
+    if (const auto address = read_pg_address(of.world); !address)
+      throw shown_pg_address(of.world) + ": " + address.error();
+    if (of.synctest || !of.tick_hashes.empty() || of.replaying.wanted)
+      throw std::string("--synctest, --tick-hashes and --replay need a world file; `muster copy` makes one");
+  }
   for (const std::string& limit : made.arguments.limits)
     if (std::string wrong = add_limit(made.limits, limit, "--limit " + limit + ": "); !wrong.empty()) throw wrong;
 

@@ -34,8 +34,9 @@ LAYERS = {
     "messages": ["schema"],
     "registry": ["schema", "messages", "system"],
     "server/world": ["schema", "messages", "registry", "system"],
-    "server": ["schema", "messages", "registry", "server/world", "system"],
-    "server/file_program": ["schema", "messages", "registry", "server/world", "system"],  # a program for world files that are not served
+    "server/postgres": ["schema", "messages", "registry", "server/world", "system"],
+    "server": ["schema", "messages", "registry", "server/world", "server/postgres", "system"],
+    "server/file_program": ["schema", "messages", "registry", "server/world", "server/postgres", "system"],  # a program for world files that are not served
     "server/host": ["schema", "messages", "server", "system"],  # a program
     "client/cpp": ["schema", "messages", "system"],
     "client/import": ["schema", "messages", "client/cpp"],

@@ -22,6 +22,21 @@ def a_world_is_verified_copied_and_read_while_it_is_served(folder):
     equal(folder.json("verify", "copy.muster")["running"], False)
 
 
+def a_world_that_is_not_served_is_copied_whole(folder):
+    with game(folder):
+        folder.run("set", "tower", "Health.value", "42", "--durable")
+        holds(folder.error(BAD_FILE, "copy", "game.muster", "copy.muster"), "game.muster: in use by process")
+    copied = folder.json("copy", "game.muster", "copy.muster")
+    first, second = (folder.json("verify", name) for name in ("game.muster", "copy.muster"))
+    equal((copied["hash"], copied["sequence"]), (first["hash"], first["sequence"]))
+    equal({**second, "file": ""}, {**first, "file": ""})
+    holds(folder.error(REFUSED, "copy", "game.muster", "copy.muster"), "copy.muster: exists already, and is not replaced")
+    said = folder.error(BAD_FILE, "copy", "game.muster", "postgres://ann:s3cret@/worlds/town?host=/nowhere")
+    holds(said, "postgres://ann@/worlds/town: cannot be reached: ")
+    assert "s3cret" not in said, said
+    holds(folder.error(BAD_FILE, "copy", "game.muster", "postgres://worlds"), "it must be postgres://HOST/DATABASE/WORLD")
+
+
 def the_journal_names_the_fields_of_edits(folder):
     with game(folder):
         folder.run("save")

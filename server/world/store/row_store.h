@@ -54,6 +54,12 @@ class RowStore : public Store {
   [[nodiscard]] std::expected<SaveStep, WorldError> step_save(const SaveSlice& slice = {}) override;
   [[nodiscard]] std::expected<bool, WorldError> remove_past(const SaveSlice& slice = {}) override;
 
+  /// Makes this new world the same as `other`: its state, its past states, its journal and its
+  /// history, with the same bytes and checksums. Checks nothing, so `other` must have been checked.
+  /// After that, this object must be destroyed, and the copy be opened. After an error, this world
+  /// is still new.
+  [[nodiscard]] std::expected<void, WorldError> copy_from(RowStore& other);
+
  protected:
   /// `past_bytes` limits the size of the rows and groups that are kept for load_past(), where 0
   /// means that none are kept.
