@@ -23,9 +23,12 @@ def a_world_is_verified_copied_and_read_while_it_is_served(folder):
 
 
 def a_world_that_is_not_served_is_copied_whole(folder):
-    with game(folder):
-        folder.run("set", "tower", "Health.value", "42", "--durable")
-        holds(folder.error(BAD_FILE, "copy", "game.muster", "copy.muster"), "game.muster: in use by process")
+    folder.run("new", "game.muster", "--schema", GAME)
+    server = folder.serve("game.muster")
+    folder.run("spawn", "/tower", "Health.value=80")
+    folder.run("set", "tower", "Health.value", "42", "--durable")
+    holds(folder.error(BAD_FILE, "copy", "game.muster", "copy.muster"), "game.muster: in use by process")
+    folder.stop(server)
     copied = folder.json("copy", "game.muster", "copy.muster")
     first, second = (folder.json("verify", name) for name in ("game.muster", "copy.muster"))
     equal((copied["hash"], copied["sequence"]), (first["hash"], first["sequence"]))
