@@ -42,7 +42,7 @@ TEST_CASE(
       others.insert(type.name);
   CHECK(others == std::set<std::string>{"muster.session.Credit", "muster.session.EditIf", "muster.session.EnterEpoch",
                                         "muster.session.Goodbye", "muster.session.Hello", "muster.session.Proof"});
-  CHECK(questions.size() == 52);
+  CHECK(questions.size() == 53);
 }
 
 TEST_CASE("the traits of a question are those of its attributes", "[questions]") {

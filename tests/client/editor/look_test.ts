@@ -101,7 +101,7 @@ test('the page is light if the system is, or if one says so, and axe finds no se
   await until('it is dark', async () => (await background()) === dark);
   await page.reload();
   await editor.live();
-  assert.equal(await background(), dark, 'it stays after a reload');
+  await until('it stays after a reload', async () => (await background()) === dark);
   await page.keyboard.press('ControlOrMeta+k');
   await page.keyboard.type('colors: as');
   await page.keyboard.press('Enter');
