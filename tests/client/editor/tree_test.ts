@@ -106,6 +106,7 @@ test('what is hung elsewhere stays where it is in the world, also what hangs bel
   await editor.menu('crate', 'Move to the top of the tree');
   await hangs('crate', '/crate');
   await until('it is where it was', async () => rounded(await value_of(other, crate)).join() === before.join());
+  await until('the page knows', async () => (await editor.row('crate').getAttribute('aria-level')) === '1');
   // In a space without height nothing has a place that could be kept.
   await editor.row('crate').dragTo(editor.row('flat'));
   await hangs('crate', '/flat/crate');
