@@ -181,7 +181,7 @@ def a_replay_that_compares_nothing_says_so(folder):
     folder.run("journal", "game.muster", "--slice", "bug.slice")
     folder.stop(server)
     for check in ([], ["--check"]):
-        holds(folder.error(BAD_FILE, "replay", "bug.slice", "--any-build", *check), "bug.slice: there are no handlers here", "2 handlers",
+        holds(folder.error(BAD_FILE, "replay", "bug.slice", "--any-build", *check), "bug.slice: there are no handlers here", "3 handlers",
               "hidden 1", "--plugin")
     folder.run("new", "empty.muster", "--schema", GAME)
     for options in ([], ["--check"], ["--check", "--any-build"], ["--check", "--to", "0"]):
